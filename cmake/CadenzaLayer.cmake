@@ -1,0 +1,56 @@
+# cadenza_layer(NAME core [DIR core] [DEPS base ...] [LIBS ...] [EXCLUDE subfolder ...] [TEST_DEPS ...] [TORCH])
+#
+# One layer = one static library cadenza_NAME of every .cc under src/DIR, and one test program NAME_test of
+# every *_test.cc there. Files are found by pattern, so that a test cannot be left out of the build.
+# TORCH: the layer may include libtorch; it is compiled in the pool that limits such units.
+function(cadenza_layer)
+  cmake_parse_arguments(L "TORCH" "NAME;DIR" "DEPS;LIBS;EXCLUDE;TEST_DEPS" ${ARGN})
+  if(NOT L_DIR)
+    set(L_DIR ${L_NAME})
+  endif()
+  set(dir ${CMAKE_SOURCE_DIR}/src/${L_DIR})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
+  foreach(sub IN LISTS L_EXCLUDE)
+    list(FILTER sources EXCLUDE REGEX "/src/${L_DIR}/${sub}/")
+  endforeach()
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  set(target cadenza_${L_NAME})
+  list(TRANSFORM L_DEPS PREPEND cadenza_)
+  list(TRANSFORM L_TEST_DEPS PREPEND cadenza_)
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    target_link_libraries(${target} PUBLIC ${L_DEPS} ${L_LIBS} PRIVATE cadenza_warnings)
+    target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE ${L_DEPS} ${L_LIBS})
+    target_include_directories(${target} INTERFACE ${CMAKE_SOURCE_DIR}/src)
+  endif()
+  if(L_TORCH AND sources)
+    target_link_libraries(${target} PUBLIC cadenza_torch)
+    set_target_properties(${target} PROPERTIES JOB_POOL_COMPILE torch)
+  endif()
+  add_library(Cadenza::${L_NAME} ALIAS ${target})
+
+  if(tests)
+    cadenza_test(NAME ${L_NAME}_test SOURCES ${tests} LIBS ${target} ${L_TEST_DEPS})
+    if(L_TORCH)
+      set_target_properties(${L_NAME}_test PROPERTIES JOB_POOL_COMPILE torch)
+    endif()
+  endif()
+endfunction()
+
+# cadenza_test(NAME x_test SOURCES ... LIBS ...): a GoogleTest program, one ctest entry with a time limit.
+function(cadenza_test)
+  cmake_parse_arguments(T "" "NAME" "SOURCES;LIBS" ${ARGN})
+  add_executable(${T_NAME} ${T_SOURCES})
+  # Linked into every test: spawn_ranks, random batches, expect_close (src/testing).
+  target_link_libraries(${T_NAME} PRIVATE ${T_LIBS} cadenza_testing cadenza_warnings GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${T_NAME} PRIVATE
+    CADENZA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" CADENZA_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  add_test(NAME ${T_NAME} COMMAND ${T_NAME})
+  set_tests_properties(${T_NAME} PROPERTIES TIMEOUT 600 ENVIRONMENT "${CADENZA_TEST_ENVIRONMENT}")
+endfunction()

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/batch.h"
+#include "core/piece.h"
+
+namespace cadenza {
+
+/// One unit of core attention: the pairs of `piece`, for a range of query heads, computed by one server.
+struct Task {
+  int document = 0;
+  Piece piece;
+  Range heads;        // query heads; empty = all
+  Rank server = 0;
+  int round = 0;      // rows of round r travel while round r - 1 computes
+  Rank via = kHome;   // kHome: rows come from their home; else from a server that held them in an earlier round
+
+  static constexpr Rank kHome = -1;
+  bool operator==(const Task&) const = default;
+};
+
+/// Homes and tasks of one batch: what a strategy returns. The id of a task is its index.
+struct Plan {
+  std::string strategy;
+  int servers = 1;  // ranks that may compute; >= batch.homes where some only serve
+  Batch batch;
+  std::vector<Task> tasks;
+
+  bool operator==(const Plan&) const = default;
+};
+
+/// Pairs per server, in the order of ranks.
+std::vector<int64_t> pairs_per_server(const Plan& plan);
+
+/// Equal plans have equal hashes on every machine; agreed by all ranks before the first exchange.
+uint64_t plan_hash(const Plan& plan);
+
+}  // namespace cadenza

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Fails when a source file includes a folder that its layer may not see. usage: check_layers.py SRC layers.txt"""
+import pathlib
+import re
+import sys
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
+SUFFIXES = {".h", ".cc", ".cu", ".inc"}
+
+
+def read_layers(table):
+    """{folder: (folders it may include, patterns it may not)}"""
+    layers = {}
+    for line in table.read_text().splitlines():
+        name, colon, rest = line.split("#")[0].partition(":")
+        if colon:
+            words = rest.split()
+            allowed = {word for word in words if not word.startswith("!")}
+            banned = [re.compile(word[1:]) for word in words if word.startswith("!")]
+            layers[name.strip()] = (allowed, banned)
+    return layers
+
+
+def breaches(source, layers):
+    for file in sorted(path for path in source.rglob("*") if path.suffix in SUFFIXES):
+        folder = file.relative_to(source).parts[0]
+        if folder not in layers:
+            yield f"{file}: folder {folder} is not in the layer table"
+            continue
+        allowed, banned = layers[folder]
+        if file.stem.endswith("_test"):
+            allowed = allowed | {"testing", "planner"} if folder == "runtime" else allowed | {"testing"}
+        for path in INCLUDE.findall(file.read_text(errors="replace")):
+            target = path.split("/")[0]
+            if target in layers and target != folder and target not in allowed:
+                yield f"{file}: {folder} may not include {path}"
+            if any(pattern.search(path) for pattern in banned):
+                yield f"{file}: {folder} may not include {path}"
+
+
+def main():
+    source, table = map(pathlib.Path, sys.argv[1:3])
+    layers = read_layers(table)
+    found = [f"layer {name} allows unknown folder {word}"
+             for name, (allowed, _) in layers.items() for word in allowed if word not in layers]
+    found += breaches(source, layers)
+    print("\n".join(found) or "layers ok")
+    return 1 if found else 0
+
+
+sys.exit(main())
