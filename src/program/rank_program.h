@@ -23,7 +23,7 @@ struct AttendTask {
   Range q, kv;
   Band band;
   Range heads;
-  bool merge = false;  // an earlier task of this rank has written rows of q
+  bool merge = false;  // another task of this rank reads the same rows of q: outputs are merged
 };
 
 /// What one rank does for one batch in every layer, forward and backward. Everything is known before anything is sent.

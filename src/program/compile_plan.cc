@@ -1,0 +1,174 @@
+// From plan to programs, in four steps, each linear but for sorting:
+//   1. what every server needs (core/needed_rows), each row once;
+//   2. where it keeps it: the server layout (program/row_layout);
+//   3. who has it: needed rows cut at the shards of their document give, for each (home, server) pair, the same rows in the
+//      home's coordinates and in the server's;
+//   4. the tasks in coordinates of the server layout.
+#include <algorithm>
+#include <map>
+
+#include "base/cat.h"
+#include "base/check.h"
+#include "program/rank_program.h"
+#include "program/row_layout.h"
+
+namespace cadenza {
+namespace {
+
+void refuse_rounds(const Plan& plan) {
+  for (size_t id = 0; id < plan.tasks.size(); ++id) {
+    const Task& task = plan.tasks[id];
+    if (task.round == 0 && task.via == Task::kHome) continue;
+    throw PlanError(cat("[program] task ", id, " of strategy ", plan.strategy, " has round ", task.round,
+                        " and via ", task.via,
+                        "; this runtime moves all rows in one round from their homes: expected round 0, no via"));
+  }
+}
+
+/// First row of every shard in its home's buffers, by document and shard.
+std::vector<std::vector<int64_t>> home_rows_of_shards(const Batch& batch, std::vector<int64_t>& rows_of_rank) {
+  std::vector<std::vector<int64_t>> first_rows;
+  for (const Document& document : batch.documents) {
+    std::vector<int64_t>& firsts = first_rows.emplace_back();
+    for (const Shard& shard : document.shards) {
+      int64_t& next = rows_of_rank[static_cast<size_t>(shard.home)];
+      firsts.push_back(next);
+      next += shard.rows.size();
+    }
+  }
+  return first_rows;
+}
+
+/// Appends, growing the last run where the new one continues it. The order of packed rows stays the same.
+void append_run(std::vector<RowRun>& runs, const RowRun& run) {
+  if (!runs.empty() && runs.back().heads == run.heads && runs.back().rows.end == run.rows.begin) {
+    runs.back().rows.end = run.rows.end;
+  } else {
+    runs.push_back(run);
+  }
+}
+
+/// Both ends of what one home sends to one server.
+struct Link {
+  PeerRows at_home, at_server;
+};
+
+class Compiler {
+ public:
+  Compiler(const Plan& plan, int64_t heads, int64_t kv_heads)
+      : plan_(plan),
+        heads_(heads),
+        needs_(needed_rows(plan, heads, kv_heads)),
+        home_rows_(static_cast<size_t>(plan.servers), 0),
+        shard_first_rows_(home_rows_of_shards(plan.batch, home_rows_)),
+        programs_(static_cast<size_t>(plan.servers)) {}
+
+  std::vector<RankProgram> compile() {
+    for (Rank rank = 0; rank < plan_.servers; ++rank) {
+      RankProgram& program = programs_[static_cast<size_t>(rank)];
+      program.rank = rank;
+      program.home_rows = home_rows_[static_cast<size_t>(rank)];
+      const ServerNeeds& needs = needs_[static_cast<size_t>(rank)];
+      q_layouts_.emplace_back(needs.q);
+      kv_layouts_.emplace_back(needs.kv);
+      program.server_q_rows = q_layouts_.back().rows();
+      program.server_kv_rows = kv_layouts_.back().rows();
+      link_server(rank);
+    }
+    place_tasks();
+    return std::move(programs_);
+  }
+
+ private:
+  // Servers are visited in the order of ranks, so every home lists its servers in that order too.
+  void link_server(Rank server) {
+    std::map<Rank, Link> links;  // by home
+    const ServerNeeds& needs = needs_[static_cast<size_t>(server)];
+    for (const NeededRows& need : needs.q) {
+      cut_at_shards(need, q_layouts_.back(), links, &PeerRows::q);
+    }
+    for (const NeededRows& need : needs.kv) {
+      cut_at_shards(need, kv_layouts_.back(), links, &PeerRows::kv);
+    }
+    for (auto& [home, link] : links) {
+      link.at_home.peer = server;
+      link.at_server.peer = home;
+      programs_[static_cast<size_t>(home)].as_home.push_back(std::move(link.at_home));
+      programs_[static_cast<size_t>(server)].as_server.push_back(std::move(link.at_server));
+    }
+  }
+
+  void cut_at_shards(const NeededRows& need, const RowLayout& layout, std::map<Rank, Link>& links,
+                     std::vector<RowRun> PeerRows::*rows_of) {
+    const size_t document = static_cast<size_t>(need.document);
+    const std::vector<Shard>& shards = plan_.batch.documents[document].shards;
+    auto shard = std::partition_point(shards.begin(), shards.end(), [&](const Shard& candidate) {
+      return candidate.rows.end <= need.rows.begin;
+    });
+    for (; shard != shards.end() && shard->rows.begin < need.rows.end; ++shard) {
+      const Range rows = intersect(need.rows, shard->rows);
+      const int64_t first = shard_first_rows_[document][static_cast<size_t>(shard - shards.begin())] +
+                            rows.begin - shard->rows.begin;
+      Link& link = links[shard->home];
+      append_run(link.at_home.*rows_of, {{first, first + rows.size()}, need.heads});
+      append_run(link.at_server.*rows_of, {layout.locate(need.document, rows), need.heads});
+    }
+  }
+
+  void place_tasks() {
+    for (const Task& task : plan_.tasks) {
+      const Piece piece = trim(task.piece);
+      const size_t server = static_cast<size_t>(task.server);
+      // In rows of the layout, key j and query i stand for kv.begin + j and q.begin + i.
+      const int64_t offset = piece.kv.begin - piece.q.begin;
+      Band band = piece.band;
+      if (band.lowest != Band::kUnboundedBelow) band.lowest -= offset;
+      if (band.highest != Band::kUnboundedAbove) band.highest -= offset;
+      programs_[server].tasks.push_back(
+          {.q = q_layouts_[server].locate(task.document, piece.q),
+           .kv = kv_layouts_[server].locate(task.document, piece.kv),
+           .band = band,
+           .heads = task.heads.empty() ? Range{0, heads_} : task.heads});
+    }
+    for (RankProgram& program : programs_) mark_merges(program.tasks);
+  }
+
+  // Marks every task that shares a row of q with another: sorted by first row, a task shares with an earlier one exactly when
+  // it begins before the furthest end so far.
+  static void mark_merges(std::vector<AttendTask>& tasks) {
+    std::vector<AttendTask*> by_row;
+    for (AttendTask& task : tasks) by_row.push_back(&task);
+    std::stable_sort(by_row.begin(), by_row.end(), [](const AttendTask* a, const AttendTask* b) {
+      return a->q.begin < b->q.begin;
+    });
+    AttendTask* furthest = nullptr;
+    for (AttendTask* task : by_row) {
+      if (furthest != nullptr && task->q.begin < furthest->q.end) task->merge = furthest->merge = true;
+      if (furthest == nullptr || task->q.end > furthest->q.end) furthest = task;
+    }
+  }
+
+  const Plan& plan_;
+  const int64_t heads_;
+  const std::vector<ServerNeeds> needs_;
+  std::vector<int64_t> home_rows_;  // by rank
+  const std::vector<std::vector<int64_t>> shard_first_rows_;
+  std::vector<RowLayout> q_layouts_, kv_layouts_;  // by server
+  std::vector<RankProgram> programs_;
+};
+
+}  // namespace
+
+std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads) {
+  CADENZA_CHECK(heads >= 1 && kv_heads >= 1 && heads % kv_heads == 0, heads, " heads, ", kv_heads, " kv heads");
+  refuse_rounds(plan.plan());
+  for (const Task& task : plan.plan().tasks) {
+    if (task.heads.end > heads) {
+      throw PlanError(cat("[program] a task of document ", task.document, " names heads ", task.heads,
+                          ", but the model has ", heads));
+    }
+  }
+  return Compiler(plan.plan(), heads, kv_heads).compile();
+}
+
+}  // namespace cadenza

@@ -1,0 +1,36 @@
+#include "program/rank_program.h"
+
+namespace cadenza {
+namespace {
+
+int64_t rows_times_heads(const std::vector<RowRun>& runs) {
+  int64_t sum = 0;
+  for (const RowRun& run : runs) sum += run.rows.size() * run.heads.size();
+  return sum;
+}
+
+}  // namespace
+
+ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape) {
+  constexpr int64_t kFloatBytes = 4;  // of LSE, D, and of gradients on the wire
+  const int64_t row = shape.head_dim * dtype_bytes(shape.dtype);  // of one head
+  const int64_t gradient_row = shape.head_dim * kFloatBytes;
+  ProgramBytes bytes;
+  for (const PeerRows& server : program.as_home) {
+    if (server.peer == program.rank) continue;
+    const int64_t q = rows_times_heads(server.q), kv = rows_times_heads(server.kv);
+    bytes.forward_q += q * row;
+    bytes.forward_kv += 2 * kv * row;
+    bytes.backward_q += q * (row + 2 * kFloatBytes);
+  }
+  for (const PeerRows& home : program.as_server) {
+    if (home.peer == program.rank) continue;
+    const int64_t q = rows_times_heads(home.q), kv = rows_times_heads(home.kv);
+    bytes.forward_o += q * (row + kFloatBytes);
+    bytes.backward_q += q * gradient_row;
+    bytes.backward_kv += 2 * kv * gradient_row;
+  }
+  return bytes;
+}
+
+}  // namespace cadenza

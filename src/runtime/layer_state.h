@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+
+#include "model/segments.h"
+#include "runtime/exchange.h"
+#include "runtime/row_buffer.h"
+
+namespace cadenza {
+
+/// Home-side buffers of one layer, alive from its forward until its backward.
+struct HomeBuffers {
+  RowBuffer q, k, v;  // from the segment before the layer
+  RowBuffer o, lse;   // merged; o is the input of the segment behind it
+  RowBuffer d_o, delta;
+
+  QkvViews qkv() const { return {q.view(), k.view(), v.view()}; }
+};
+
+/// Server-side buffers of one layer, in the server layout. Q, K, V stay until the layer's backward.
+struct ServerBuffers {
+  RowBuffer q, k, v;
+  RowBuffer o, lse;         // partials; gone once sent
+  RowBuffer d_o, delta;     // with lse: what comes back in backward
+  RowBuffer dq, dk, dv;
+};
+
+/// One layer of one pass: what its actions hand to one another.
+struct LayerState {
+  HomeBuffers home;
+  ServerBuffers server;
+  RowBuffer dq, dk, dv;  // summed at home, for the segment's backward
+  std::unique_ptr<Exchange> to_server;    // Q, K, V; then dO, LSE, D
+  std::unique_ptr<Exchange> from_server;  // O, LSE; then dQ, dK, dV
+};
+
+}  // namespace cadenza

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/layer_state.h"
+#include "runtime/rank_runtime.h"
+
+namespace cadenza {
+
+/// One pass while it runs: one method for each kind of action.
+class PassState {
+ public:
+  PassState(Group& group, Backend& backend, Segments& model, double deadline_seconds, const Pass& pass);
+
+  void execute(const Action& action);
+  PassResult finish();
+
+ private:
+  void segment_forward(int segment);
+  void send_inputs(int layer);
+  void attend_forward(int layer);
+  void merge_outputs(int layer);
+  void send_gradients(int layer);
+  void attend_backward(int layer);
+  void sum_gradients(int layer);
+  void segment_backward(int segment);
+
+  /// Rows of Q-like (heads) and K-like (kv heads) buffers of the home and server layouts.
+  RowBuffer home_q_rows() const;
+  RowBuffer home_kv_rows() const;
+  RowBuffer server_q_rows() const;
+  RowBuffer server_kv_rows() const;
+  RowBuffer zeroed(RowBuffer buffer);
+  std::unique_ptr<Exchange> new_exchange(int layer, Tag kind);
+  void settle(std::unique_ptr<Exchange>& exchange);
+  AttentionShape attention_shape() const;
+
+  Group& group_;
+  Backend& backend_;
+  Segments& model_;
+  const double deadline_seconds_;
+  const Pass& pass_;
+  std::unique_ptr<SegmentRun> run_;
+  std::vector<AttentionTask> tasks_;
+  std::vector<LayerState> layers_;
+  PassTimes times_;
+  ExchangeTimes exchange_times_;
+  int64_t first_bad_row_ = -1;
+};
+
+}  // namespace cadenza

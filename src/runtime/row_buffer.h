@@ -1,0 +1,23 @@
+#pragma once
+
+#include "base/memory.h"
+#include "base/rows_view.h"
+
+namespace cadenza {
+
+/// Owned fp32 rows [rows, heads, dim], packed, counted. Content undefined until written.
+class RowBuffer {
+ public:
+  RowBuffer() = default;
+  RowBuffer(int64_t rows, int64_t heads, int64_t dim)
+      : block_(rows * heads * dim * dtype_bytes(Dtype::kFloat32)),
+        view_(contiguous_rows(reinterpret_cast<float*>(block_.data()), rows, heads, dim)) {}
+
+  const RowsView& view() const { return view_; }
+
+ private:
+  HostBlock block_;
+  RowsView view_;
+};
+
+}  // namespace cadenza
