@@ -7,8 +7,8 @@
 
 namespace cadenza {
 
-/// Joins the ranks of `rendezvous` over c10d (TCPStore, ProcessGroupGloo). PeerError when not all of them have joined by
-/// the deadline.
+/// Joins the ranks of `rendezvous` over c10d (TCPStore, ProcessGroupGloo). PeerError when not all
+/// of them have joined by the deadline.
 std::unique_ptr<Group> join_c10d(const Rendezvous& rendezvous, Deadline deadline);
 
 }  // namespace cadenza
