@@ -9,6 +9,9 @@
 
 namespace cadenza {
 
+/// Most tokens of a batch: its pairs then stay below 2^62, and sums of them inside 64 bits.
+constexpr int64_t kMaxTokens = int64_t{1} << 31;
+
 /// A contiguous token range of one document that lives on one rank, its home.
 struct Shard {
   Range rows;  // document coordinates
@@ -22,13 +25,14 @@ struct Document {
   int64_t length = 0;  // >= 1
   Mask mask;
   std::vector<Shard> shards;  // tile [0, length) in order; empty until homes are given
-  Range queries;              // the rows that the plan covers; {0, length} unless a nano-batch splits the document
+  Range queries;              // the rows that the plan covers: {0, length} unless nano-batches split it
   int nano_batch = 0;         // 0 or 1
 
   bool operator==(const Document&) const = default;
 };
 
-/// Documents of one micro-batch with their homes. The rows of a rank are its shards ordered by (document, begin).
+/// Documents of one micro-batch with their homes. The rows of a rank are its shards ordered by
+/// (document, begin).
 struct Batch {
   int homes = 1;    // ranks 0 .. homes - 1 hold tokens
   std::vector<Document> documents;
@@ -49,17 +53,20 @@ std::vector<LocalShard> local_shards(const Batch& batch, Rank rank);
 /// Number of tokens whose home is `rank`.
 int64_t local_rows(const Batch& batch, Rank rank);
 
-/// Documents of these lengths, causal, without homes, queries = all rows. DataError on a length < 1 or a sum over 2^31.
+/// Documents of these lengths, causal, without homes, queries = all rows. DataError on a length < 1
+/// or a sum over kMaxTokens.
 std::vector<Document> documents_of_lengths(const std::vector<int64_t>& lengths);
 
-/// Homes by sequential fill: documents in order, tokens_per_rank on each rank, a document that does not fit goes on on
-/// the next rank. ConfigError (with the number that would do) when the batch does not fit.
+/// Homes by sequential fill: documents in order, tokens_per_rank on each rank, a document that does
+/// not fit goes on on the next rank. ConfigError (with the number that would do) when the batch does
+/// not fit.
 Batch fill_sequentially(std::vector<Document> documents, int ranks, int64_t tokens_per_rank);
 
 /// All pairs that the masks allow, over the documents' `queries`.
 int64_t count_pairs(const Batch& batch);
 
-/// Throws DataError naming document and range unless every document's shards tile it and homes exist.
+/// Throws DataError naming document and range unless lengths and queries make sense, every document's
+/// shards tile it (none of them empty) and homes exist.
 void check_batch(const Batch& batch);
 
 }  // namespace cadenza

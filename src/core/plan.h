@@ -32,7 +32,12 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// Pairs per server, in the order of ranks.
+/// The number of query heads that tasks name: the largest end of a head range; 0 where every task has
+/// all heads. A plan does not know the model: whoever does compares this with the model's heads.
+int64_t named_heads(const Plan& plan);
+
+/// Pairs per server, in the order of ranks. A task with a part of the heads counts its share of
+/// named_heads(plan); a server's sum is rounded down.
 std::vector<int64_t> pairs_per_server(const Plan& plan);
 
 /// Equal plans have equal hashes on every machine; agreed by all ranks before the first exchange.
