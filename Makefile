@@ -1,0 +1,44 @@
+# The two commands a newcomer needs are `make demo` and `make test`; each does its own set-up.
+#
+#   make build       build/cadenza                make test-core   the torch-free layers alone, in a minute
+#   make demo        train on this machine's own source files, home against cad
+#   make test        the fast tests               make asan, tsan  the torch-free tests under sanitizers
+#
+# PYTHON=/path/to/python   use the torch installed there (2.9 or newer, CUDA builds too) instead of .venv
+# DEMO_ARGS="--set train.steps=4"   more arguments for the demo
+
+BUILD := build
+JOBS ?= $(shell nproc)
+CONFIGURE_ARGS := $(if $(PYTHON),-DCADENZA_PYTHON=$(shell command -v $(PYTHON)))
+
+.PHONY: build setup demo test test-core asan asan-torch tsan format clean
+
+build: setup
+	@test -f $(BUILD)/build.ninja -a -z "$(PYTHON)" || cmake --preset release $(CONFIGURE_ARGS) -Wno-dev >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+setup:
+	@tools/setup
+
+demo: build
+	@tools/demo $(BUILD)/cadenza $(DEMO_ARGS)
+
+test: build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+test-core:
+	@tools/setup --core
+	@cmake --preset core-only >/dev/null && cmake --build --preset core-only -j $(JOBS) && ctest --preset core-only -j $(JOBS)
+
+asan tsan:
+	@tools/setup --core
+	@cmake --preset $@ >/dev/null && cmake --build --preset $@ -j $(JOBS) && ctest --preset $@ -j $(JOBS)
+
+asan-torch: setup
+	@cmake --preset $@ $(CONFIGURE_ARGS) >/dev/null && cmake --build --preset $@ -j $(JOBS) && ctest --preset $@ -j $(JOBS)
+
+format:
+	@tools/format
+
+clean:
+	rm -rf build build-*
