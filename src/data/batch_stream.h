@@ -9,12 +9,18 @@
 
 namespace cadenza {
 
-/// What happens to a document that does not fit into what is left of a batch.
+/// What happens to a document that does not fit into what is left of a batch. Documents keep their
+/// order in all of them.
 enum class Overflow {
-  kCarry,     // goes to the next batch whole; one longer than a batch is cut, the rest is carried, positions restart
-  kFragment,  // is cut where the batch ends, the rest begins the next batch, positions restart
-  kDrop,      // is left out and counted
-  kError,     // DataError naming the document
+  // Goes to the next batch whole; one longer than a batch is cut there, the rest is carried,
+  // positions restart.
+  kCarry,
+  // Is cut where the batch ends, the rest begins the next batch, positions restart.
+  kFragment,
+  // Goes to the next batch whole; one longer than a batch is left out and counted.
+  kDrop,
+  // Goes to the next batch whole; one longer than a batch is a DataError naming it.
+  kError,
 };
 
 struct BatchStreamOptions {
@@ -33,26 +39,38 @@ struct TokenBatch {
 
 /// Counts since the start, for the log.
 struct OverflowCounts {
-  int64_t carried = 0, cut = 0, dropped = 0;
+  int64_t carried = 0;  // documents that went to the next batch whole
+  int64_t cut = 0;      // cuts: a document in three pieces counts two
+  int64_t dropped = 0;  // documents
 };
 
-/// An endless stream of batches: epoch e walks the corpus in an order drawn from (seed, e), each document once.
-/// The same options give the same stream on every rank.
+/// An endless stream of batches: epoch e walks the corpus in an order drawn from (seed, e), each
+/// document once. No batch holds documents of two epochs, so an epoch's last batch may be short; a
+/// batch is never longer than tokens_per_batch. The same options give the same stream on every
+/// rank.
 class BatchStream {
  public:
+  /// `corpus` must outlive it. DataError with kError when a document is longer than a batch.
   BatchStream(const Corpus& corpus, const BatchStreamOptions& options);
 
   /// Never empty. DataError when a whole epoch yields no batch (every document dropped).
   TokenBatch next();
+  /// The epoch of the batch that next() gave last; -1 before the first.
   int64_t epoch() const { return epoch_; }
   const OverflowCounts& overflow() const { return counts_; }
 
  private:
   struct Waiting {
     std::vector<int32_t> tokens;
+    size_t begin = 0;  // tokens before it are in earlier batches
     std::string name;
+    bool carried = false;
   };
+  void start_epoch();
+  bool epoch_ended() const { return waiting_.empty() && cursor_ == order_.size(); }
   Waiting take_document();
+  bool place(Waiting document, TokenBatch& batch);
+  TokenBatch fill_batch();
 
   const Corpus& corpus_;
   BatchStreamOptions options_;

@@ -1,0 +1,129 @@
+#include "data/batch_stream.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/cat.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/rng.h"
+
+namespace cadenza {
+namespace {
+
+int64_t size_of(const std::vector<int32_t>& tokens) { return static_cast<int64_t>(tokens.size()); }
+
+std::string document_name(const DocumentSource& source) {
+  if (source.begin == 0 && source.end == source.file_bytes) return source.path;
+  return cat(source.path, ", bytes ", source.begin, " to ", source.end);
+}
+
+}  // namespace
+
+int64_t TokenBatch::tokens() const {
+  int64_t sum = 0;
+  for (const auto& document : documents) sum += size_of(document);
+  return sum;
+}
+
+int64_t TokenBatch::targets() const { return tokens() - static_cast<int64_t>(documents.size()); }
+
+BatchStream::BatchStream(const Corpus& corpus, const BatchStreamOptions& options)
+    : corpus_(corpus), options_(options), order_(corpus.documents().size()) {
+  if (options.tokens_per_batch < 1) {
+    throw ConfigError(cat("[data] expected at least one token a batch, got ",
+                          options.tokens_per_batch, "; raise data.tokens_per_rank"));
+  }
+  cursor_ = order_.size();
+  if (options.overflow != Overflow::kError) return;
+  // Lengths are known from the listing: refuse before the first step, not in the middle of a run.
+  for (const DocumentSource& source : corpus.documents()) {
+    if (source.tokens <= options.tokens_per_batch) continue;
+    throw DataError(
+        cat("[data] expected documents of at most ", options.tokens_per_batch,
+            " tokens (one batch), got ", source.tokens, " in ", document_name(source),
+            "; raise data.tokens_per_rank, or set data.overflow to carry, fragment or drop"));
+  }
+}
+
+TokenBatch BatchStream::next() {
+  if (epoch_ended()) start_epoch();
+  TokenBatch batch = fill_batch();
+  // Under kDrop an epoch's tail may hold only documents that are left out: the batch is the next
+  // epoch's first.
+  if (batch.documents.empty()) {
+    start_epoch();
+    batch = fill_batch();
+  }
+  if (batch.documents.empty()) {
+    throw DataError(
+        cat("[data] expected a document of at most ", options_.tokens_per_batch,
+            " tokens (one batch), got only longer ones, which data.overflow = \"drop\" leaves out; "
+            "raise data.tokens_per_rank or set data.overflow to carry or fragment"));
+  }
+  return batch;
+}
+
+void BatchStream::start_epoch() {
+  ++epoch_;
+  cursor_ = 0;
+  // The order starts from the same place each time, so that an epoch's order depends on (seed,
+  // epoch) alone.
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  Rng rng(hash_bytes(cat(options_.seed, " ", epoch_)));
+  shuffle(order_, rng);
+}
+
+TokenBatch BatchStream::fill_batch() {
+  TokenBatch batch;
+  while (!epoch_ended() && place(take_document(), batch)) {
+  }
+  return batch;
+}
+
+BatchStream::Waiting BatchStream::take_document() {
+  if (!waiting_.empty()) {
+    Waiting document = std::move(waiting_.front());
+    waiting_.pop_front();
+    return document;
+  }
+  const size_t index = order_[cursor_++];
+  return {corpus_.read(index), 0, document_name(corpus_.documents()[index]), false};
+}
+
+// Adds what fits, makes the rest wait, and tells whether the batch may take another document.
+//
+//   rest of the document     room      carry, drop, error      fragment
+//   fits                               whole                   whole
+//   fits an empty batch      > 0       waits whole             cut at the room
+//   longer than a batch      a batch   cut (drop: left out)    cut
+//   longer than a batch      less      waits (drop: left out)  cut at the room
+bool BatchStream::place(Waiting document, TokenBatch& batch) {
+  const int64_t room = options_.tokens_per_batch - batch.tokens();
+  const int64_t rest = size_of(document.tokens) - static_cast<int64_t>(document.begin);
+  const bool too_long = rest > options_.tokens_per_batch;
+  if (options_.overflow == Overflow::kDrop && too_long) {
+    ++counts_.dropped;
+    return true;
+  }
+  const bool cut_here = options_.overflow == Overflow::kFragment || batch.documents.empty();
+  if (rest > room && !cut_here) {
+    if (!document.carried) ++counts_.carried;
+    document.carried = true;
+    waiting_.push_front(std::move(document));
+    return false;
+  }
+  const int64_t taken = std::min(rest, room);
+  const auto begin = document.tokens.begin() + static_cast<std::ptrdiff_t>(document.begin);
+  batch.documents.emplace_back(begin, begin + taken);
+  batch.names.push_back(document.begin == 0 ? document.name
+                                            : cat(document.name, ", from token ", document.begin));
+  if (taken < rest) {
+    ++counts_.cut;
+    document.begin += static_cast<size_t>(taken);
+    waiting_.push_front(std::move(document));
+  }
+  return taken < room;
+}
+
+}  // namespace cadenza
