@@ -14,16 +14,17 @@ namespace cadenza {
 /// What a segment keeps from forward to backward.
 enum class Recompute {
   kNone,     // its whole autograd graph
-  kSegment,  // its inputs; forward is run again in backward (attention outputs are kept by the runtime)
+  kSegment,  // its inputs; forward is run again in backward (attention outputs are kept by the
+             // runtime)
 };
 
 /// One parameter inside the model's flat buffers.
 struct ParameterInfo {
-  std::string name;            // Hugging Face's
+  std::string name;  // Hugging Face's
   std::vector<int64_t> shape;
-  int64_t offset = 0;          // elements from the start of the flat buffers
+  int64_t offset = 0;  // elements from the start of the flat buffers
   int64_t elements = 0;
-  bool weight_decay = true;    // matrices and embeddings yes, norms no
+  bool weight_decay = true;  // matrices and embeddings yes, norms no
 };
 
 struct LlamaOptions {
@@ -31,8 +32,9 @@ struct LlamaOptions {
   int64_t head_chunk_rows = 1024;  // rows of logits alive at once: bounds rows × vocabulary
 };
 
-/// A Llama-type decoder as segments. All parameters lie in one flat fp32 buffer, all gradients in another of the same
-/// layout, so that reduction, clipping and the optimizer see spans. A tied head has no parameter of its own.
+/// A Llama-type decoder as segments. All parameters lie in one flat fp32 buffer, all gradients in
+/// another of the same layout, so that reduction, clipping and the optimizer see spans. A tied head
+/// has no parameter of its own.
 class LlamaModel : public Segments {
  public:
   virtual const ModelConfig& config() const = 0;
@@ -41,13 +43,14 @@ class LlamaModel : public Segments {
   virtual std::span<float> flat_gradients() = 0;
 };
 
-/// Fresh weights: normal(0, initializer_range), the projections that write to the residual stream (o_proj, down_proj) scaled by
-/// 1/sqrt(2 · layers) (GPT-2, section 2.3), norms 1. Equal seeds give equal weights.
+/// Fresh weights: normal(0, initializer_range), the projections that write to the residual stream
+/// (o_proj, down_proj) scaled by 1/sqrt(2 · layers) (GPT-2, section 2.3), norms 1. Equal seeds give
+/// equal weights.
 std::unique_ptr<LlamaModel> make_llama(const ModelConfig& config, const LlamaOptions& options,
                                        uint64_t seed);
 
-/// Loads `folder`/config.json and `folder`/model.safetensors (fp32 or bf16). DataError naming file and tensor when one is
-/// missing, left over, of another shape or dtype.
+/// Loads `folder`/config.json and `folder`/model.safetensors (fp32 or bf16). DataError naming file
+/// and tensor when one is missing, left over, of another shape or dtype.
 std::unique_ptr<LlamaModel> load_llama(const std::string& folder, const LlamaOptions& options);
 
 /// Threads of libtorch's own kernels in the calling thread.

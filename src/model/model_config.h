@@ -8,7 +8,8 @@
 
 namespace cadenza {
 
-/// RoPE scaling of Llama 3 (wavelengths over low/high factors interpolated); the only kind besides none.
+/// RoPE scaling of Llama 3 (wavelengths over low/high factors interpolated); the only kind besides
+/// none.
 struct Llama3RopeScaling {
   double factor = 8.0;
   double low_freq_factor = 1.0;
@@ -37,12 +38,13 @@ struct ModelConfig {
   }
 };
 
-/// Throws ConfigError naming the field, the constraint and the nearest legal value (heads not divisible by kv heads, odd
-/// head_dim, sizes < 1, ...).
+/// Throws ConfigError naming the field, the constraint and the nearest legal value (heads not
+/// divisible by kv heads, odd head_dim, sizes < 1, ...).
 void check_model_config(const ModelConfig& config);
 
-/// Reads a Hugging Face config.json of a Llama or Mistral model. What Cadenza cannot do exactly (another model_type,
-/// attention or MLP bias, another activation, a sliding window that is active, other RoPE scaling, quantisation) is a DataError naming the key.
+/// Reads a Hugging Face config.json of a Llama or Mistral model. What Cadenza cannot do exactly
+/// (another model_type, attention or MLP bias, another activation, a sliding window that is active,
+/// other RoPE scaling, quantisation) is a DataError naming the key.
 ModelConfig model_config_from_json(const Json& json, const std::string& where);
 
 Json model_config_to_json(const ModelConfig& config);

@@ -8,7 +8,8 @@
 
 namespace cadenza {
 
-/// One tensor of a safetensors file. `data` points into the file's mapping: read it bytewise, it may be unaligned.
+/// One tensor of a safetensors file. `data` points into the file's mapping: read it bytewise, it
+/// may be unaligned.
 struct StoredTensor {
   std::string dtype;  // "F32", "BF16", ... as in the file
   std::vector<int64_t> shape;
@@ -16,9 +17,10 @@ struct StoredTensor {
   int64_t bytes = 0;
 };
 
-/// A safetensors file mapped for reading. The header is proved sound before anything is read: its length fits the file, it is
-/// UTF-8 JSON without a repeated key, each tensor's range fits dtype × shape without overflow, and the ranges tile the data
-/// without overlap or hole. DataError naming file and tensor otherwise.
+/// A safetensors file mapped for reading. The header is proved sound before anything is read: its
+/// length fits the file, it is UTF-8 JSON without a repeated key, each tensor's range fits dtype ×
+/// shape without overflow, and the ranges tile the data without overlap or hole. DataError naming
+/// file and tensor otherwise.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::string& path);
@@ -38,6 +40,9 @@ class SafetensorsFile {
 /// fp32 values of a stored F32 or BF16 tensor; DataError naming it for another dtype.
 std::vector<float> read_as_float(const StoredTensor& tensor, const std::string& name);
 
+/// The same into `out`, which must have room for every element.
+void copy_as_float(const StoredTensor& tensor, const std::string& name, float* out);
+
 /// One fp32 tensor to write.
 struct FloatTensor {
   std::string name;
@@ -45,7 +50,8 @@ struct FloatTensor {
   const float* data = nullptr;
 };
 
-/// Writes an F32 file that other readers accept: header padded to 8 bytes, __metadata__.format = "pt", offsets contiguous.
+/// Writes an F32 file that other readers accept: header padded to 8 bytes, __metadata__.format =
+/// "pt", offsets contiguous.
 void write_safetensors(const std::string& path, const std::vector<FloatTensor>& tensors);
 
 }  // namespace cadenza
