@@ -10,8 +10,8 @@
 namespace cadenza {
 namespace {
 
-// Tags below this are the collectives'.
-constexpr Tag kFirstTag = 0x10000;
+// Layers' exchanges count up from here; collectives have tags of their own, far above (comm/group.h).
+constexpr Tag kFirstTag = 1;
 // Exchanges of one layer that may be alive at once: to and from the server, forward and backward.
 enum : Tag { kInputs, kOutputs, kGradientInputs, kGradientOutputs, kTagsPerLayer };
 

@@ -1,0 +1,149 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/needed_rows.h"
+#include "core/traffic.h"
+#include "program/rank_program.h"
+#include "program/row_layout.h"
+#include "testing/random_batch.h"
+
+namespace cadenza {
+namespace {
+
+constexpr int64_t kHeads = 6, kKvHeads = 2;
+const ModelShape kShape{kHeads, kKvHeads, 8, Dtype::kFloat32};
+
+/// Every shard's rows cut into two tasks by query and, for the second, two by key, dealt to servers at random.
+Plan random_plan(Rng& rng, const Batch& batch, int servers) {
+  Plan plan{.strategy = "random", .servers = servers, .batch = batch, .tasks = {}};
+  const auto any_server = [&] { return static_cast<Rank>(uniform_below(rng, static_cast<uint64_t>(servers))); };
+  for (size_t document = 0; document < batch.documents.size(); ++document) {
+    for (const Piece& piece : mask_pieces(batch.documents[document].mask, batch.documents[document].length)) {
+      const int64_t q = uniform_between(rng, piece.q.begin, piece.q.end);
+      const int64_t kv = uniform_between(rng, piece.kv.begin, piece.kv.end);
+      for (const Range rows : {Range{piece.q.begin, q}, Range{q, piece.q.end}}) {
+        for (const Range keys : {Range{piece.kv.begin, kv}, Range{kv, piece.kv.end}}) {
+          const Piece part{rows, keys, piece.band};
+          if (count_pairs(part) == 0) continue;
+          const int64_t head = uniform_between(rng, 0, kHeads);
+          for (const Range heads : {Range{0, head}, Range{head, kHeads}}) {
+            if (heads.empty()) continue;
+            plan.tasks.push_back({.document = static_cast<int>(document), .piece = part, .heads = heads, .server = any_server()});
+          }
+        }
+      }
+    }
+  }
+  return plan;
+}
+
+int64_t count_rows(const std::vector<RowRun>& runs) {
+  int64_t rows = 0;
+  for (const RowRun& run : runs) rows += run.rows.size();
+  return rows;
+}
+
+TEST(CompilePlan, SendsExactlyTheBytesThatTrafficCounts) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed);
+    const int ranks = static_cast<int>(uniform_between(rng, 1, 5));
+    const Batch batch = random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 40, .masks = true});
+    const VerifiedPlan plan = verify_plan(random_plan(rng, batch, ranks));
+    const Traffic traffic = forward_traffic(plan.plan(), kShape);
+    ProgramBytes sum;
+    int64_t lse_bytes = 0;
+    for (const RankProgram& program : compile_plan(plan, kHeads, kKvHeads)) {
+      const ProgramBytes bytes = sent_bytes(program, kShape);
+      sum.forward_q += bytes.forward_q;
+      sum.forward_kv += bytes.forward_kv;
+      sum.forward_o += bytes.forward_o;
+      lse_bytes += bytes.forward_o / (kShape.head_dim + 1);  // one fp32 beside head_dim of O
+    }
+    EXPECT_EQ(sum.forward_q, traffic.q_bytes);
+    EXPECT_EQ(sum.forward_kv, traffic.kv_bytes);
+    EXPECT_EQ(sum.forward_o - lse_bytes, traffic.o_bytes);
+  }
+}
+
+TEST(CompilePlan, BothEndsListTheSameRowsAndTasksStayInsideTheLayout) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed);
+    const Batch batch = random_batch(rng, {.ranks = 3, .max_documents = 6, .max_length = 40});
+    const auto programs = compile_plan(verify_plan(random_plan(rng, batch, 3)), kHeads, kKvHeads);
+    for (const RankProgram& program : programs) {
+      for (const PeerRows& server : program.as_home) {
+        const auto& theirs = programs[static_cast<size_t>(server.peer)].as_server;
+        const auto same = std::find_if(theirs.begin(), theirs.end(), [&](const PeerRows& rows) { return rows.peer == program.rank; });
+        ASSERT_NE(same, theirs.end());
+        EXPECT_EQ(count_rows(server.q), count_rows(same->q));
+        EXPECT_EQ(count_rows(server.kv), count_rows(same->kv));
+        for (const RowRun& run : server.q) EXPECT_LE(run.rows.end, program.home_rows);
+      }
+      for (const AttendTask& task : program.tasks) {
+        EXPECT_LE(task.q.end, program.server_q_rows);
+        EXPECT_LE(task.kv.end, program.server_kv_rows);
+      }
+    }
+  }
+}
+
+TEST(CompilePlan, SendsAKeyRowOnceHoweverManyTasksReadIt) {
+  // Four tasks near the end of one long document, all on server 3: its keys travel once.
+  Batch batch = fill_sequentially(documents_of_lengths({65536}), 4, 16384);
+  Plan plan{.strategy = "by hand", .servers = 4, .batch = batch, .tasks = {}};
+  plan.tasks.push_back({.document = 0, .piece = {{0, 49152}, {0, 49152}, Band::causal()}, .server = 0});
+  for (int64_t q = 49152; q < 65536; q += 4096) {
+    plan.tasks.push_back({.document = 0, .piece = {{q, q + 4096}, {0, q + 4096}, Band::causal()}, .server = 3});
+  }
+  const auto programs = compile_plan(verify_plan(plan), kHeads, kKvHeads);
+  EXPECT_EQ(programs[3].server_kv_rows, 65536);
+  int64_t received = 0;
+  for (const PeerRows& home : programs[3].as_server) received += count_rows(home.kv);
+  EXPECT_EQ(received, 65536);
+}
+
+TEST(CompilePlan, SendsOneMessageToAServerHoweverManyDocuments) {
+  Batch batch = fill_sequentially(documents_of_lengths(std::vector<int64_t>(4096, 16)), 2, 32768);
+  Plan plan{.strategy = "all on one", .servers = 2, .batch = batch, .tasks = {}};
+  for (int document = 0; document < 4096; ++document) {
+    plan.tasks.push_back({.document = document, .piece = {{0, 16}, {0, 16}, Band::causal()}, .server = 1});
+  }
+  const auto programs = compile_plan(verify_plan(plan), kHeads, kKvHeads);
+  ASSERT_EQ(programs[0].as_home.size(), 1u);
+  EXPECT_EQ(programs[0].as_home[0].q.size(), 1u) << "neighbouring documents pack as one run";
+}
+
+TEST(CompilePlan, MarksTasksThatShareQueryRows) {
+  Batch batch = fill_sequentially(documents_of_lengths({12, 4}), 1, 16);
+  Plan plan{.strategy = "by hand", .servers = 1, .batch = batch, .tasks = {}};
+  plan.tasks = {{.document = 0, .piece = {{0, 8}, {0, 8}, Band::causal()}},
+                {.document = 0, .piece = {{8, 12}, {0, 6}, Band::causal()}},
+                {.document = 0, .piece = {{8, 12}, {6, 12}, Band::causal()}},
+                {.document = 1, .piece = {{0, 4}, {0, 4}, Band::causal()}}};
+  const auto programs = compile_plan(verify_plan(plan), kHeads, kKvHeads);
+  std::vector<bool> merges;
+  for (const AttendTask& task : programs[0].tasks) merges.push_back(task.merge);
+  EXPECT_THAT(merges, testing::ElementsAre(false, true, true, false));
+}
+
+TEST(CompilePlan, RefusesRelaysInsteadOfIgnoringThem) {
+  Batch batch = fill_sequentially(documents_of_lengths({8}), 2, 4);
+  Plan plan{.strategy = "ring", .servers = 2, .batch = batch, .tasks = {}};
+  plan.tasks = {{.document = 0, .piece = {{0, 8}, {0, 8}, Band::causal()}, .server = 1, .round = 1}};
+  EXPECT_THROW(compile_plan(verify_plan(plan), kHeads, kKvHeads), PlanError);
+}
+
+TEST(RowLayout, SharesRowsOfOverlappingRanges) {
+  const RowLayout layout({{1, {4, 9}, {0, 2}}, {0, {2, 3}, {0, 4}}, {1, {0, 6}, {2, 4}}});
+  EXPECT_EQ(layout.rows(), 10);
+  EXPECT_EQ(layout.locate(0, {2, 3}), (Range{0, 1}));
+  EXPECT_EQ(layout.locate(1, {4, 9}), (Range{5, 10}));
+  EXPECT_THROW(layout.locate(0, {1, 3}), InternalError);
+}
+
+}  // namespace
+}  // namespace cadenza

@@ -1,0 +1,183 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <tuple>
+
+#include "core/mask.h"
+#include "core/verify_plan.h"
+#include "kernels/reference/reference_attention.h"
+#include "planner/strategy.h"
+#include "runtime/agree_on_plan.h"
+#include "runtime/rank_runtime.h"
+#include "runtime/recorded_model.h"
+#include "testing/expect_close.h"
+#include "testing/random_batch.h"
+#include "testing/spawn_ranks.h"
+
+namespace cadenza {
+namespace {
+
+constexpr int kLayers = 2;
+constexpr int64_t kHeads = 6, kKvHeads = 2, kHeadDim = 8;
+constexpr double kDeadlineSeconds = 20;
+
+Plan plan_with(const std::string& strategy, const Batch& batch, int servers) {
+  const PairsCostModel cost;
+  return find_strategy(strategy).plan({.documents = batch.documents,
+                                       .homes_given = true,
+                                       .homes = batch.homes,
+                                       .tokens_per_rank = 0,
+                                       .cluster = {.servers = servers, .speeds = {}},
+                                       .shape = {kHeads, kKvHeads, kHeadDim, Dtype::kFloat32},
+                                       .cost = &cost,
+                                       .tolerance = 0.05});
+}
+
+/// Runs every rank of the plan as a thread, forward and backward, against one recorded model.
+void run_plan(const Plan& plan, RecordedModel& model) {
+  spawn_ranks(plan.servers, [&](Group& group) {
+    const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
+    const VerifiedPlan agreed =
+        agree_on_plan(group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt, deadline);
+    const auto programs = compile_plan(agreed, kHeads, kKvHeads);
+    const auto backend = make_cpu_backend(1);
+    RankRuntime runtime(group, *backend, model, {.deadline_seconds = kDeadlineSeconds});
+    const RankProgram& program = programs[static_cast<size_t>(group.rank())];
+    const auto schedule = plain_schedule(kLayers, true);
+    const RankTokens tokens = recorded_tokens(plan.batch, group.rank());
+    const PassResult result = runtime.run({program, schedule, tokens, 1.0, true});
+    const ProgramBytes bytes = sent_bytes(program, {kHeads, kKvHeads, kHeadDim, Dtype::kFloat32});
+    EXPECT_EQ(result.times.sent_bytes, kLayers * bytes.total()) << "rank " << group.rank();
+  });
+}
+
+RowsView view_of(RecordedRows& rows, size_t document) {
+  std::vector<float>& values = rows.documents[document];
+  return contiguous_rows(values.data(), static_cast<int64_t>(values.size()) / (rows.heads * rows.dim),
+                         rows.heads, rows.dim);
+}
+
+/// Compares what the runtime handed to the model with whole-document attention in double.
+void expect_reference(const Batch& batch, RecordedLayer& layer, size_t document) {
+  const int64_t length = batch.documents[document].length;
+  std::vector<AttentionTask> tasks;
+  for (const Piece& piece : mask_pieces(batch.documents[document].mask, length)) {
+    const int64_t offset = piece.kv.begin - piece.q.begin;
+    tasks.push_back({piece.q.begin, piece.q.size(), piece.kv.begin, piece.kv.size(),
+                     std::max(piece.band.lowest, -2 * length) - offset,
+                     std::min(piece.band.highest, 2 * length) - offset, 0, kHeads, true});
+  }
+  const AttentionShape shape{kHeads, kKvHeads, kHeadDim, kHeadDim,
+                             1.0f / std::sqrt(static_cast<float>(kHeadDim))};
+  const auto rows = static_cast<size_t>(length * kHeads);
+  std::vector<float> o(rows * kHeadDim, 0.0f), lse(rows, -INFINITY), delta(rows, 0.0f);
+  const RowsView o_view = contiguous_rows(o.data(), length, kHeads, kHeadDim);
+  const RowsView lse_view = contiguous_rows(lse.data(), length, kHeads, 1);
+  const ReferenceForward forward = reference_forward(
+      {shape, tasks, view_of(layer.q, document), view_of(layer.k, document), view_of(layer.v, document), o_view, lse_view});
+  EXPECT_TRUE(close_to(layer.o.documents[document], forward.o, 1e-5)) << "o of document " << document;
+
+  const auto& d_o = layer.d_o.documents[document];
+  for (size_t row = 0; row < rows; ++row) {
+    lse[row] = static_cast<float>(forward.lse[row]);
+    double sum = 0;
+    for (size_t i = row * kHeadDim; i < (row + 1) * kHeadDim; ++i) sum += forward.o[i] * d_o[i];
+    delta[row] = static_cast<float>(sum);
+  }
+  std::vector<float> dq(rows * kHeadDim), dk(static_cast<size_t>(length * kKvHeads * kHeadDim)), dv(dk.size());
+  const ReferenceBackward backward = reference_backward(
+      {shape, tasks, view_of(layer.q, document), view_of(layer.k, document), view_of(layer.v, document),
+       view_of(layer.d_o, document), lse_view, contiguous_rows(delta.data(), length, kHeads, 1),
+       contiguous_rows(dq.data(), length, kHeads, kHeadDim), contiguous_rows(dk.data(), length, kKvHeads, kHeadDim),
+       contiguous_rows(dv.data(), length, kKvHeads, kHeadDim)});
+  // fp32 LSE and D enter the backward: a few more units in the last place than the forward.
+  EXPECT_TRUE(close_to(layer.dq.documents[document], backward.dq, 2e-5)) << "dq of document " << document;
+  EXPECT_TRUE(close_to(layer.dk.documents[document], backward.dk, 2e-5)) << "dk of document " << document;
+  EXPECT_TRUE(close_to(layer.dv.documents[document], backward.dv, 2e-5)) << "dv of document " << document;
+}
+
+class EveryStrategy : public testing::TestWithParam<std::tuple<int, std::string>> {};
+
+TEST_P(EveryStrategy, GivesEachRowTheAttentionOfItsWholeDocument) {
+  const auto& [ranks, strategy] = GetParam();
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed);
+    const Batch batch = random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 60, .masks = true});
+    RecordedModel model(batch, kLayers, kHeads, kKvHeads, kHeadDim, seed);
+    run_plan(plan_with(strategy, batch, ranks), model);
+    for (int layer = 0; layer < kLayers; ++layer) {
+      for (size_t document = 0; document < batch.documents.size(); ++document) {
+        expect_reference(batch, model.layer(layer), document);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, EveryStrategy,
+                         testing::Combine(testing::Values(1, 2, 3, 4), testing::Values("home", "cad")));
+
+TEST(RankRuntime, SamePlanTwiceGivesTheSameBits) {
+  Rng rng(5);
+  const Batch batch = random_batch(rng, {.ranks = 3, .max_documents = 5, .max_length = 90});
+  const Plan plan = plan_with("cad", batch, 3);
+  RecordedModel first(batch, kLayers, kHeads, kKvHeads, kHeadDim, 5);
+  RecordedModel second(batch, kLayers, kHeads, kKvHeads, kHeadDim, 5);
+  run_plan(plan, first);
+  run_plan(plan, second);
+  EXPECT_EQ(first.layer(1).o.documents, second.layer(1).o.documents);
+  EXPECT_EQ(first.layer(0).dq.documents, second.layer(0).dq.documents);
+  EXPECT_EQ(first.layer(0).dk.documents, second.layer(0).dk.documents);
+}
+
+TEST(RankRuntime, TasksMaySplitKeysAndHeadsAndServersMayHoldNoTokens) {
+  // One document of 10 on rank 0; rank 1 serves only; rows x keys x heads cut every way.
+  Batch batch = fill_sequentially(documents_of_lengths({10}), 1, 10);
+  Plan plan{.strategy = "by hand", .servers = 3, .batch = batch, .tasks = {}};
+  const Band causal = Band::causal();
+  plan.tasks = {
+      {.document = 0, .piece = {{0, 6}, {0, 6}, causal}, .heads = {0, 2}, .server = 1},
+      {.document = 0, .piece = {{0, 6}, {0, 6}, causal}, .heads = {2, 6}, .server = 2},
+      {.document = 0, .piece = {{6, 10}, {0, 3}, causal}, .heads = {}, .server = 2},
+      {.document = 0, .piece = {{6, 10}, {3, 10}, causal}, .heads = {0, 5}, .server = 1},
+      {.document = 0, .piece = {{6, 10}, {3, 10}, causal}, .heads = {5, 6}, .server = 0},
+  };
+  RecordedModel model(batch, kLayers, kHeads, kKvHeads, kHeadDim, 9);
+  run_plan(plan, model);
+  for (int layer = 0; layer < kLayers; ++layer) expect_reference(batch, model.layer(layer), 0);
+}
+
+TEST(RankRuntime, RankThatDiesEndsTheOthersAndIsNamed) {
+  Rng rng(3);
+  const Batch batch = fill_sequentially(documents_of_lengths({90}), 3, 30);
+  const Plan plan = plan_with("cad", batch, 3);
+  RecordedModel model(batch, kLayers, kHeads, kKvHeads, kHeadDim, 3);
+  std::vector<std::string> messages(3);
+  spawn_ranks(3, [&](Group& group) {
+    const VerifiedPlan agreed = agree_on_plan(group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt,
+                                              Deadline::after_seconds(kDeadlineSeconds));
+    if (group.rank() == 2) {
+      group.leave("out of coffee");
+      return;
+    }
+    const auto backend = make_cpu_backend(1);
+    RankRuntime runtime(group, *backend, model, {.deadline_seconds = kDeadlineSeconds});
+    try {
+      const auto programs = compile_plan(agreed, kHeads, kKvHeads);
+      runtime.run({programs[static_cast<size_t>(group.rank())], plain_schedule(kLayers, true),
+                   recorded_tokens(plan.batch, group.rank()), 1.0, true});
+    } catch (const PeerError& error) {
+      messages[static_cast<size_t>(group.rank())] = error.what();
+      group.leave(error.what());
+    }
+  });
+  EXPECT_THAT(messages[0] + messages[1], testing::HasSubstr("rank 2"));
+  EXPECT_FALSE(messages[0].empty());
+  EXPECT_FALSE(messages[1].empty());
+}
+
+}  // namespace
+}  // namespace cadenza

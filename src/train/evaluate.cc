@@ -1,0 +1,117 @@
+#include "train/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/cat.h"
+#include "base/check.h"
+#include "base/interrupt.h"
+#include "comm/collectives.h"
+#include "data/batch_stream.h"
+#include "model/safetensors.h"
+#include "train/gradient_reducer.h"
+#include "train/planned_batch.h"
+#include "train/rank_tokens.h"
+
+namespace cadenza {
+namespace {
+
+/// Consecutive documents up to `capacity` tokens; one that is longer stands alone.
+std::vector<TokenBatch> group_documents(const EvalDocuments& input, int64_t capacity) {
+  std::vector<TokenBatch> batches;
+  int64_t room = 0;
+  for (size_t i = 0; i < input.documents.size(); ++i) {
+    const auto length = static_cast<int64_t>(input.documents[i].size());
+    if (batches.empty() || length > room) {
+      batches.emplace_back();
+      room = capacity;
+    }
+    room -= length;
+    batches.back().documents.push_back(input.documents[i]);
+    batches.back().names.push_back(input.names[i]);
+  }
+  return batches;
+}
+
+std::string bytes_of(const std::vector<float>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
+}
+
+/// Puts every rank's row losses back in document order and appends them to the result.
+void append_losses(const Batch& batch, const std::vector<std::vector<int32_t>>& documents,
+                   const std::vector<std::string>& rank_losses, EvalResult& result) {
+  std::vector<std::vector<std::optional<float>>> by_document;
+  for (const auto& document : documents) by_document.emplace_back(document.size());
+  for (size_t rank = 0; rank < rank_losses.size(); ++rank) {
+    for (const LocalShard& shard : local_shards(batch, static_cast<Rank>(rank))) {
+      auto& losses = by_document[static_cast<size_t>(shard.document)];
+      for (int64_t i = 0; i < shard.rows.size(); ++i) {
+        const auto position = static_cast<size_t>(shard.rows.begin + i);
+        if (position + 1 == losses.size()) continue;  // the last token has no target
+        float loss;
+        std::memcpy(&loss, rank_losses[rank].data() + (shard.first_row + i) * static_cast<int64_t>(sizeof(float)),
+                    sizeof(float));
+        losses[position] = loss;
+      }
+    }
+  }
+  for (const auto& losses : by_document) {
+    result.per_token_loss.insert(result.per_token_loss.end(), losses.begin(), losses.end());
+  }
+}
+
+void write_gradients(LlamaModel& model, const std::string& path) {
+  std::vector<FloatTensor> tensors;
+  for (const ParameterInfo& parameter : model.parameters()) {
+    tensors.push_back({parameter.name, parameter.shape, model.flat_gradients().data() + parameter.offset});
+  }
+  write_safetensors(path, tensors);
+}
+
+}  // namespace
+
+EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocuments& documents,
+                    const EvalOptions& options) {
+  Group& group = *rank.group;
+  const auto deadline = [&] { return Deadline::after_seconds(options.deadline_seconds); };
+  const bool training = !options.gradients_path.empty();
+  const std::vector<TokenBatch> batches =
+      group_documents(documents, options.tokens_per_rank * group.size());
+  EvalResult result;
+  for (const TokenBatch& batch : batches) {
+    result.valid_targets += batch.targets();
+    result.tokens += batch.tokens();
+  }
+  const double loss_scale = result.valid_targets > 0 ? 1.0 / static_cast<double>(result.valid_targets) : 0.0;
+  RankRuntime runtime(group, *rank.backend, model, {.deadline_seconds = options.deadline_seconds});
+  const std::vector<Action> schedule = plain_schedule(model.layers(), training);
+  std::ranges::fill(model.flat_gradients(), 0.0f);
+
+  double loss_sum = 0;
+  for (const TokenBatch& batch : batches) {
+    throw_if_interrupted();
+    const PlannedBatch planned = plan_batch(
+        group, batch,
+        {.strategy = find_strategy(options.strategy),
+         .shape = {.heads = model.heads(), .kv_heads = model.kv_heads(), .head_dim = model.head_dim(), .dtype = Dtype::kFloat32},
+         .tolerance = options.tolerance,
+         .tokens_per_rank = (batch.tokens() + group.size() - 1) / group.size(),
+         .deadline_seconds = options.deadline_seconds});
+    const PassResult pass = runtime.run({.program = planned.program, .schedule = schedule, .tokens = planned.tokens,
+                                         .loss_scale = loss_scale, .training = training});
+    const auto rank_losses = all_gather(group, bytes_of(pass.row_losses), deadline());
+    append_losses(planned.plan.plan().batch, batch.documents, rank_losses, result);
+  }
+  for (const auto& loss : result.per_token_loss) loss_sum += loss.value_or(0.0f);
+  result.loss_mean = loss_sum * loss_scale;
+  result.perplexity = std::exp(result.loss_mean);
+  if (training) {
+    const auto reducer = make_all_reduce(group);
+    reducer->reduce(model.flat_gradients(), deadline());
+    if (group.rank() == 0) write_gradients(model, options.gradients_path);
+  }
+  return result;
+}
+
+}  // namespace cadenza

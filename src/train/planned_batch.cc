@@ -1,0 +1,42 @@
+#include "train/planned_batch.h"
+
+#include "runtime/agree_on_plan.h"
+#include "runtime/stopwatch.h"
+#include "train/rank_tokens.h"
+
+namespace cadenza {
+namespace {
+
+Plan make_plan(const TokenBatch& batch, const PlanSettings& settings, int ranks) {
+  std::vector<int64_t> lengths;
+  for (const auto& document : batch.documents) lengths.push_back(static_cast<int64_t>(document.size()));
+  const PairsCostModel cost;
+  return settings.strategy.plan({.documents = documents_of_lengths(lengths),
+                                 .homes_given = false,
+                                 .homes = ranks,
+                                 .tokens_per_rank = settings.tokens_per_rank,
+                                 .cluster = {.servers = ranks, .speeds = {}},
+                                 .shape = settings.shape,
+                                 .cost = &cost,
+                                 .tolerance = settings.tolerance});
+}
+
+}  // namespace
+
+PlannedBatch plan_batch(Group& group, const TokenBatch& batch, const PlanSettings& settings) {
+  double plan_seconds = 0;
+  std::optional<Plan> plan;
+  if (group.rank() == 0) {
+    const Stopwatch watch(plan_seconds);
+    plan = make_plan(batch, settings, group.size());
+  }
+  VerifiedPlan verified = agree_on_plan(group, plan, Deadline::after_seconds(settings.deadline_seconds));
+  auto programs = compile_plan(verified, settings.shape.heads, settings.shape.kv_heads);
+  RankTokens tokens = rank_tokens(verified.plan().batch, batch.documents, group.rank());
+  return {.plan = std::move(verified),
+          .program = std::move(programs[static_cast<size_t>(group.rank())]),
+          .tokens = std::move(tokens),
+          .plan_seconds = plan_seconds};
+}
+
+}  // namespace cadenza

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "comm/group.h"
+#include "core/verify_plan.h"
+#include "data/batch_stream.h"
+#include "model/segments.h"
+#include "planner/strategy.h"
+#include "program/rank_program.h"
+
+namespace cadenza {
+
+/// What does not change between the batches of a run.
+struct PlanSettings {
+  const Strategy& strategy;
+  ModelShape shape;
+  double tolerance = 0.05;
+  int64_t tokens_per_rank = 0;
+  double deadline_seconds = 60;
+};
+
+/// One micro-batch, planned, agreed by all ranks, compiled for this one.
+struct PlannedBatch {
+  VerifiedPlan plan;
+  RankProgram program;
+  RankTokens tokens;
+  double plan_seconds = 0;  // on rank 0: the strategy alone
+};
+
+/// Rank 0 plans, everyone agrees and compiles; each rank takes its tokens from the plan's homes.
+PlannedBatch plan_batch(Group& group, const TokenBatch& batch, const PlanSettings& settings);
+
+}  // namespace cadenza

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "base/json.h"
+#include "train/config.h"
+#include "train/rank_environment.h"
+
+namespace cadenza {
+
+/// Trains as the configuration says, on the ranks that were joined. `made_by` is stored in the run folder.
+void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& made_by);
+
+/// The next micro-batches of one step.
+std::vector<TokenBatch> next_micro_batches(BatchStream& stream, int64_t count);
+
+/// The stream of batches that a configuration describes, for this many ranks.
+BatchStreamOptions stream_options(const TrainConfig& config, int ranks);
+
+}  // namespace cadenza

@@ -1,0 +1,185 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/cat.h"
+#include "base/memory.h"
+#include "comm/collectives.h"
+#include "runtime/stopwatch.h"
+#include "train/rank_tokens.h"
+
+namespace cadenza {
+namespace {
+
+std::unique_ptr<LlamaModel> build_model(const TrainConfig& config) {
+  const LlamaOptions options{.recompute = config.recompute};
+  return config.checkpoint.empty() ? make_llama(config.model, options, config.seed)
+                                   : load_llama(config.checkpoint, options);
+}
+
+void add(PassTimes& sum, const PassTimes& times) {
+  sum.segment_seconds += times.segment_seconds;
+  sum.attention_seconds += times.attention_seconds;
+  sum.pack_seconds += times.pack_seconds;
+  sum.wait_seconds += times.wait_seconds;
+  sum.sent_bytes += times.sent_bytes;
+}
+
+ModelShape shape_of(const LlamaModel& model) {
+  return {.heads = model.heads(), .kv_heads = model.kv_heads(), .head_dim = model.head_dim(),
+          .dtype = Dtype::kFloat32};
+}
+
+}  // namespace
+
+double StepReport::attention_max_over_mean() const {
+  double sum = 0, largest = 0;
+  for (const PassTimes& times : rank_times) {
+    sum += times.attention_seconds;
+    largest = std::max(largest, times.attention_seconds);
+  }
+  return sum > 0 ? largest * static_cast<double>(rank_times.size()) / sum : 1.0;
+}
+
+int64_t StepReport::sent_bytes() const {
+  int64_t sum = 0;
+  for (const PassTimes& times : rank_times) sum += times.sent_bytes;
+  return sum;
+}
+
+Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config, const std::string& strategy)
+    : group_(group),
+      config_(config),
+      strategy_name_(strategy),
+      static_bytes_(MemoryCounter::current_bytes()),
+      model_(build_model(config)),
+      optimizer_(make_adamw(*model_, config.adamw)),
+      reducer_(make_all_reduce(group)),
+      runtime_(group, backend, *model_, {.deadline_seconds = config.deadline_seconds}),
+      plan_settings_{.strategy = find_strategy(strategy),
+                     .shape = shape_of(*model_),
+                     .tolerance = config.tolerance,
+                     .tokens_per_rank = config.tokens_per_rank,
+                     .deadline_seconds = config.deadline_seconds},
+      schedule_(plain_schedule(model_->layers(), /*training=*/true)),
+      learning_rate_{.peak = config.learning_rate,
+                     .minimum = config.min_learning_rate,
+                     .warmup_steps = config.warmup_steps,
+                     .steps = config.steps} {
+  // Equal seeds give equal weights on equal machines; different processors may round differently.
+  const std::span<float> weights = model_->flat_parameters();
+  const std::string_view bytes(reinterpret_cast<const char*>(weights.data()), weights.size_bytes());
+  const std::string from_root = broadcast(group, 0, group.rank() == 0 ? std::string(bytes) : std::string(), deadline());
+  std::copy(from_root.begin(), from_root.end(), reinterpret_cast<char*>(weights.data()));
+  static_bytes_ = MemoryCounter::current_bytes() - static_bytes_;
+}
+
+StepReport Trainer::step(const std::vector<TokenBatch>& micro_batches) {
+  StepReport report{.step = steps_done_ + 1};
+  for (const TokenBatch& batch : micro_batches) {
+    report.tokens += batch.tokens();
+    report.targets += batch.targets();
+    report.documents += static_cast<int64_t>(batch.documents.size());
+  }
+  barrier(group_, deadline());
+  const int64_t other_bytes = MemoryCounter::current_bytes() - static_bytes_;
+  MemoryCounter::reset_peak();
+  {
+    const Stopwatch watch(report.seconds);
+    RankStatus status;
+    const double loss_scale = report.targets > 0 ? 1.0 / static_cast<double>(report.targets) : 0.0;
+    std::ranges::fill(model_->flat_gradients(), 0.0f);
+    for (const TokenBatch& batch : micro_batches) run_micro_batch(batch, loss_scale, status, report);
+    if (status.trouble.empty()) status.trouble = describe_bad_gradient();
+    status.peak_memory_bytes = MemoryCounter::peak_bytes() - other_bytes;
+
+    const std::vector<RankStatus> all = exchange_status(group_, status, deadline());
+    stop_if_not_finite(all);
+    double loss_sum = 0;
+    for (const RankStatus& theirs : all) {
+      loss_sum += theirs.loss_sum;
+      report.rank_times.push_back(theirs.times);
+      report.rank_peak_memory_bytes.push_back(theirs.peak_memory_bytes);
+    }
+    report.loss = loss_sum * loss_scale;
+    if (report.targets > 0) update(report);
+  }
+  ++steps_done_;
+  return report;
+}
+
+void Trainer::run_micro_batch(const TokenBatch& batch, double loss_scale, RankStatus& status,
+                              StepReport& report) {
+  const PlannedBatch planned = plan_batch(group_, batch, plan_settings_);
+  report.plan_seconds += planned.plan_seconds;
+  report.plan_hashes.push_back(planned.plan.hash());
+  const PassResult result = runtime_.run({.program = planned.program,
+                                          .schedule = schedule_,
+                                          .tokens = planned.tokens,
+                                          .loss_scale = loss_scale,
+                                          .training = true});
+  add(status.times, result.times);
+  for (const float loss : result.row_losses) status.loss_sum += loss;
+  if (status.trouble.empty()) status.trouble = describe_bad_loss(planned, batch, result);
+}
+
+std::string Trainer::describe_bad_loss(const PlannedBatch& planned, const TokenBatch& batch,
+                                       const PassResult& result) const {
+  const auto bad = std::ranges::find_if(result.row_losses, [](float loss) { return !std::isfinite(loss); });
+  const bool bad_loss = bad != result.row_losses.end();
+  if (!bad_loss && result.first_bad_row < 0) return {};
+  const int64_t row = bad_loss ? bad - result.row_losses.begin() : result.first_bad_row;
+  const RowPlace place = place_of_row(planned.plan.plan().batch, group_.rank(), row);
+  return cat(bad_loss ? "the loss" : "the gradient", " of token ", place.position, " of document ",
+             batch.names[static_cast<size_t>(place.document)], " is not finite");
+}
+
+std::string Trainer::describe_bad_gradient() const {
+  const std::span<float> gradients = model_->flat_gradients();
+  const auto bad = std::ranges::find_if(gradients, [](float value) { return !std::isfinite(value); });
+  if (bad == gradients.end()) return {};
+  const int64_t element = bad - gradients.begin();
+  for (const ParameterInfo& parameter : model_->parameters()) {
+    if (element < parameter.offset + parameter.elements) {
+      return cat("the gradient of ", parameter.name, " is not finite");
+    }
+  }
+  return "a gradient is not finite";
+}
+
+void Trainer::stop_if_not_finite(const std::vector<RankStatus>& all) const {
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].trouble.empty()) continue;
+    throw NumericError(cat("[train] step ", steps_done_ + 1, ", rank ", rank, ": ", all[rank].trouble,
+                           "; weights are those before this step; lower train.learning_rate or look at the document"));
+  }
+}
+
+void Trainer::update(StepReport& report) {
+  const std::span<float> gradients = model_->flat_gradients();
+  Range owned;
+  {
+    const Stopwatch watch(report.reduce_seconds);
+    owned = reducer_->reduce(gradients, deadline());
+  }
+  const std::span<float> mine = gradients.subspan(static_cast<size_t>(owned.begin), static_cast<size_t>(owned.size()));
+  double square = 0;
+  for (const float value : mine) square += static_cast<double>(value) * value;
+  report.gradient_norm = std::sqrt(reducer_->sum_over_owners(square, deadline()));
+  if (!std::isfinite(report.gradient_norm)) {
+    throw NumericError(cat("[train] step ", report.step, ": the gradient norm over all ranks is not finite; "
+                           "weights are those before this step; lower train.learning_rate"));
+  }
+  if (config_.gradient_clip > 0 && report.gradient_norm > config_.gradient_clip) {
+    const auto factor = static_cast<float>(config_.gradient_clip / report.gradient_norm);
+    for (float& value : mine) value *= factor;
+  }
+  report.learning_rate = learning_rate_.at(steps_done_);
+  optimizer_->step(report.learning_rate);
+  reducer_->publish(model_->flat_parameters(), deadline());
+  report.updated = true;
+}
+
+}  // namespace cadenza

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/group.h"
+#include "kernels/backend.h"
+#include "model/llama.h"
+#include "runtime/rank_runtime.h"
+#include "train/adamw.h"
+#include "train/config.h"
+#include "train/gradient_reducer.h"
+#include "train/learning_rate.h"
+#include "train/planned_batch.h"
+#include "train/rank_status.h"
+
+namespace cadenza {
+
+/// What one optimizer step did; the same on every rank but for peak memory order of ranks.
+struct StepReport {
+  int64_t step = 0;  // counted from 1
+  double loss = 0;   // sum over targets / number of targets of the whole global batch
+  double gradient_norm = 0;
+  double learning_rate = 0;
+  bool updated = false;  // false: the batch had no target
+  int64_t tokens = 0, targets = 0, documents = 0;
+  double seconds = 0;        // from a barrier of all ranks to the end of the update
+  double plan_seconds = 0;   // of them: the strategy, on rank 0
+  double reduce_seconds = 0; // of them: gradient reduction, on this rank
+  std::vector<PassTimes> rank_times;  // by rank, summed over micro-batches
+  std::vector<int64_t> rank_peak_memory_bytes;
+  std::vector<uint64_t> plan_hashes;  // by micro-batch
+
+  double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
+  double attention_max_over_mean() const;  // measured seconds over ranks
+  int64_t sent_bytes() const;              // all ranks, all layers, both phases
+};
+
+/// One model in training under one strategy, on one rank. All ranks construct it and call step alike.
+class Trainer {
+ public:
+  Trainer(Group& group, Backend& backend, const TrainConfig& config, const std::string& strategy);
+
+  /// One optimizer step over the micro-batches: their losses and gradients count as those of one batch. NumericError on all ranks,
+  /// before the update, naming step, rank and document, when a loss or gradient is not finite.
+  StepReport step(const std::vector<TokenBatch>& micro_batches);
+
+  LlamaModel& model() { return *model_; }
+  const std::string& strategy() const { return strategy_name_; }
+  /// Bytes of parameters, gradients and optimizer states: what a step does not free.
+  int64_t static_bytes() const { return static_bytes_; }
+
+ private:
+  /// Forward and backward of one micro-batch, added to `status` and `report`.
+  void run_micro_batch(const TokenBatch& batch, double loss_scale, RankStatus& status, StepReport& report);
+  std::string describe_bad_loss(const PlannedBatch& planned, const TokenBatch& batch, const PassResult& result) const;
+  std::string describe_bad_gradient() const;
+  void stop_if_not_finite(const std::vector<RankStatus>& all) const;
+  void update(StepReport& report);
+  Deadline deadline() const { return Deadline::after_seconds(config_.deadline_seconds); }
+
+  Group& group_;
+  const TrainConfig config_;
+  const std::string strategy_name_;
+  int64_t static_bytes_ = 0;
+  std::unique_ptr<LlamaModel> model_;
+  std::unique_ptr<AdamW> optimizer_;
+  std::unique_ptr<GradientReducer> reducer_;
+  RankRuntime runtime_;
+  PlanSettings plan_settings_;
+  std::vector<Action> schedule_;
+  LearningRate learning_rate_;
+  int64_t steps_done_ = 0;
+};
+
+}  // namespace cadenza
