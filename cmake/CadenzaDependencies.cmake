@@ -9,7 +9,9 @@ find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 
 add_library(cadenza_warnings INTERFACE)
 target_compile_options(cadenza_warnings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wswitch -Werror)
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wswitch -Werror
+  # Designated initialisers that leave defaults alone are how option structs are filled here.
+  -Wno-missing-field-initializers)
 
 if(CADENZA_SANITIZE)
   add_compile_options(-fsanitize=${CADENZA_SANITIZE} -fno-omit-frame-pointer)
