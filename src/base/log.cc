@@ -3,12 +3,16 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <memory>
+
+#include "base/progress.h"
 
 namespace cadenza {
 namespace {
 
 thread_local int t_rank = -1;
+std::atomic<bool> g_quiet{false};
 
 spdlog::logger& logger() {
   static const std::shared_ptr<spdlog::logger> instance = [] {
@@ -26,13 +30,24 @@ std::string prefix() {
 
 }  // namespace
 
-void log_info(const std::string& text) { logger().info("{}{}", prefix(), text); }
-void log_warning(const std::string& text) { logger().warn("{}warning: {}", prefix(), text); }
-void log_error(const std::string& text) { logger().error("{}error: {}", prefix(), text); }
+void log_info(const std::string& text) {
+  if (log_is_quiet()) return;
+  const ProgressHidden hidden;
+  logger().info("{}{}", prefix(), text);
+}
+
+void log_warning(const std::string& text) {
+  const ProgressHidden hidden;
+  logger().warn("{}warning: {}", prefix(), text);
+}
+
+void log_error(const std::string& text) {
+  const ProgressHidden hidden;
+  logger().error("{}error: {}", prefix(), text);
+}
 
 void set_log_rank(int rank) { t_rank = rank; }
-void set_log_quiet(bool quiet) {
-  logger().set_level(quiet ? spdlog::level::warn : spdlog::level::info);
-}
+void set_log_quiet(bool quiet) { g_quiet = quiet; }
+bool log_is_quiet() { return g_quiet; }
 
 }  // namespace cadenza

@@ -14,5 +14,6 @@ void set_log_rank(int rank);
 
 /// Silences log_info (not warnings), as `--quiet` does.
 void set_log_quiet(bool quiet);
+bool log_is_quiet();
 
 }  // namespace cadenza
