@@ -12,11 +12,13 @@
 namespace cadenza {
 
 /// Messages between a pair of ranks match by tag, and those of one tag in the order in which they
-/// were posted. Below 2^31 (c10d's limit).
+/// were posted. A tag is below 2^kTagBits: c10d's tags have 31 bits, and the rest of them is needed
+/// to tell messages of different sizes apart.
 using Tag = uint32_t;
+inline constexpr int kTagBits = 18;
 
 /// Tags from here on belong to comm/collectives.h.
-inline constexpr Tag kFirstCollectiveTag = 0x7f000000;
+inline constexpr Tag kFirstCollectiveTag = (1u << kTagBits) - 256;
 
 /// One posted message. Destroying it unfinished is allowed (after an error): the transport then
 /// keeps its hands off the buffer, or gives up the peer.
