@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "core/needed_rows.h"
 #include "core/traffic.h"
 #include "program/rank_program.h"
