@@ -72,7 +72,7 @@ Json row_of(const StrategySteps& result, const StrategySteps& reference) {
 }
 
 std::string format(const char* pattern, double value) {
-  char text[64];
+  char text[96];
   std::snprintf(text, sizeof(text), pattern, value);
   return text;
 }
@@ -83,6 +83,32 @@ Json compare_to_json(const std::vector<StrategySteps>& results) {
   Json rows = Json::array();
   for (const StrategySteps& result : results) rows.push_back(row_of(result, results.front()));
   return {{"strategies", rows}};
+}
+
+std::string compare_to_text(const std::vector<StrategySteps>& results) {
+  constexpr double kMiB = 1.0 / (1 << 20);
+  Table table({{.key = "name", .title = "strategy"},
+               {.key = "step_seconds_median", .title = "step, median", .unit = "s"},
+               {.key = "tokens_per_second", .title = "tokens/s", .decimals = 0},
+               {.key = "attention_max_over_mean", .title = "attention max/mean", .decimals = 2},
+               {.key = "bytes_per_step", .title = "exchanged a step", .unit = "MiB", .decimals = 1, .scale = kMiB},
+               {.key = "peak_memory_bytes", .title = "peak memory", .unit = "MiB", .decimals = 0, .scale = kMiB},
+               {.key = "first_loss", .title = "first loss", .decimals = 4},
+               {.key = "last_loss", .title = "last loss", .decimals = 4}});
+  std::string remarks;
+  const StrategySteps& reference = results.front();
+  for (const StrategySteps& result : results) {
+    const Json row = row_of(result, reference);
+    table.add_row({result.strategy, row["step_seconds_median"].get<double>(), row["tokens_per_second"].get<double>(),
+                   row["attention_max_over_mean"].get<double>(), row["bytes_per_step"].get<double>(),
+                   std::ranges::max(peak_memory(result)), result.steps.front().loss, result.steps.back().loss});
+    if (&result == &reference) continue;
+    remarks += cat("losses of ", result.strategy, " and ", reference.strategy, " differ by at most ",
+                   format("%.1e", row["largest_loss_difference"].get<double>()), " (relative); a step of ",
+                   result.strategy, " is ", format("%.2f", row["step_throughput_over_first"].get<double>()),
+                   " times as fast (ratio of medians)\n");
+  }
+  return table.to_text() + remarks;
 }
 
 }  // namespace cadenza

@@ -10,6 +10,8 @@
 #include "comm/collectives.h"
 #include "data/batch_stream.h"
 #include "model/safetensors.h"
+#include "program/schedule.h"
+#include "runtime/rank_runtime.h"
 #include "train/gradient_reducer.h"
 #include "train/planned_batch.h"
 #include "train/rank_tokens.h"

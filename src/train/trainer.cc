@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/cat.h"
+#include "base/error.h"
 #include "base/memory.h"
 #include "comm/collectives.h"
 #include "runtime/stopwatch.h"
