@@ -43,6 +43,10 @@ void check_fp32(const char* name, const RowsView& view) {
   }
 }
 
+/// Twice what Band uses for open ends: bounds that were shifted by a document's length pass, sums with rows do not
+/// overflow.
+constexpr int64_t kBandLimit = int64_t{1} << 62;
+
 /// Written so that no sum of task fields can overflow.
 void check_range(size_t task, const char* name, int64_t begin, int64_t count, int64_t limit) {
   if (begin < 0 || count < 0 || begin > limit || count > limit - begin) {
@@ -57,6 +61,10 @@ void check_tasks(std::span<const AttentionTask> tasks, int64_t heads, int64_t q_
     const AttentionTask& task = tasks[i];
     check_range(i, "q_begin and q_rows", task.q_begin, task.q_rows, q_rows);
     check_range(i, "kv_begin and kv_rows", task.kv_begin, task.kv_rows, kv_rows);
+    if (task.lowest < -kBandLimit || task.highest > kBandLimit) {
+      refuse(cat("task ", i, ": expected lowest and highest within ±2^62, got ", task.lowest,
+                 " and ", task.highest));
+    }
     if (task.head_begin < 0 || task.head_end < task.head_begin || task.head_end > heads) {
       refuse(cat("task ", i, ": expected 0 <= head_begin <= head_end <= ", heads,
                  ", got head_begin ", task.head_begin, " and head_end ", task.head_end));

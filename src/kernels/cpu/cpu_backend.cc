@@ -1,36 +1,42 @@
+#include <initializer_list>
+#include <string>
+
 #include "base/check.h"
 #include "kernels/backend.h"
+#include "kernels/cpu/attention_calls.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_ops.h"
-#include "kernels/reference/reference_attention.h"
 
-namespace cadenza {
+namespace cadenza::cpu {
 namespace {
 
-void store(const std::vector<double>& from, const RowsView& to) {
-  size_t next = 0;
-  for (int64_t row = 0; row < to.rows; ++row) {
-    for (int64_t head = 0; head < to.heads; ++head) {
-      for (int64_t d = 0; d < to.dim; ++d) to.f32(row, head)[d] = static_cast<float>(from[next++]);
-    }
+/// The kernels read fp32 on the host; anything else is refused before memory is touched.
+void check_fp32_on_host(std::initializer_list<RowsView> views) {
+  for (const RowsView& view : views) {
+    CADENZA_CHECK(view.device == Device::kCpu, "CPU attention was handed another device's memory");
+    CADENZA_CHECK(view.dtype == Dtype::kFloat32, "CPU attention expects fp32, got ",
+                  dtype_name(view.dtype), "; convert the rows first");
   }
 }
 
 class CpuBackend final : public Backend {
  public:
-  explicit CpuBackend(int threads) : parallel_(openmp_parallel(threads)) {}
-  const char* name() const override { return "cpu"; }
+  CpuBackend(int threads, const BlockKernels& kernels)
+      : name_(cat("cpu/", kernels.name)), threads_(threads), kernels_(kernels),
+        parallel_(openmp_parallel(threads)) {}
+  const char* name() const override { return name_.c_str(); }
 
   void attention_forward(const ForwardArgs& args) override {
-    const ReferenceForward out = reference_forward(args);
-    store(out.o, args.o);
-    store(out.lse, args.lse);
+    check_args(args);
+    check_fp32_on_host({args.q, args.k, args.v, args.o, args.lse});
+    cpu::forward(args, kernels_, threads_, parallel_);
   }
   void attention_backward(const BackwardArgs& args) override {
-    const ReferenceBackward out = reference_backward(args);
-    store(out.dq, args.dq);
-    store(out.dk, args.dk);
-    store(out.dv, args.dv);
+    check_args(args);
+    check_fp32_on_host({args.q, args.k, args.v, args.d_o, args.lse, args.delta, args.dq, args.dk,
+                        args.dv});
+    cpu::backward(args, kernels_, threads_, parallel_);
   }
 
   void pack_rows(const RowsView& source, std::span<const RowRun> runs,
@@ -55,14 +61,29 @@ class CpuBackend final : public Backend {
   void fill(const RowsView& view, float value) override { cpu::fill(view, value, parallel_); }
 
  private:
+  std::string name_;
+  int threads_;
+  const BlockKernels& kernels_;
   ParallelFor parallel_;
 };
 
+std::unique_ptr<Backend> make(int threads, const BlockKernels& kernels) {
+  CADENZA_CHECK(threads >= 1, "got ", threads);
+  return std::make_unique<CpuBackend>(threads, kernels);
+}
+
 }  // namespace
 
+std::unique_ptr<Backend> make_backend(int threads, const std::string& isa) {
+  return make(threads, kernels_of_isa(isa));
+}
+
+}  // namespace cadenza::cpu
+
+namespace cadenza {
+
 std::unique_ptr<Backend> make_cpu_backend(int threads) {
-  CADENZA_CHECK(threads >= 1, "got ", threads);
-  return std::make_unique<CpuBackend>(threads);
+  return cpu::make(threads, cpu::chosen_kernels());
 }
 
 }  // namespace cadenza
