@@ -1,0 +1,175 @@
+// The promise that everything else rests on: any number of ranks, any strategy, any layout of documents gives the loss and every
+// gradient of one process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <tuple>
+
+#include "comm/collectives.h"
+#include "planner/strategy.h"
+#include "runtime/agree_on_plan.h"
+#include "runtime/rank_runtime.h"
+#include "testing/expect_close.h"
+#include "testing/random_batch.h"
+#include "testing/spawn_ranks.h"
+#include "train/gradient_reducer.h"
+#include "train/rank_tokens.h"
+
+namespace cadenza {
+namespace {
+
+constexpr double kDeadlineSeconds = 60;
+
+ModelConfig small_model() {
+  ModelConfig config;
+  config.vocab_size = 31;
+  config.hidden_size = 20;  // not heads x head_dim
+  config.intermediate_size = 28;
+  config.num_hidden_layers = 2;
+  config.num_attention_heads = 6;
+  config.num_key_value_heads = 2;
+  config.head_dim = 8;
+  config.initializer_range = 0.2;  // large, so that attention is far from uniform
+  return config;
+}
+
+using Documents = std::vector<std::vector<int32_t>>;
+
+Documents random_tokens(Rng& rng, const Batch& batch) {
+  Documents documents;
+  for (const Document& document : batch.documents) {
+    std::vector<int32_t>& ids = documents.emplace_back();
+    for (int64_t i = 0; i < document.length; ++i) ids.push_back(static_cast<int32_t>(uniform_below(rng, 31)));
+  }
+  return documents;
+}
+
+struct LossAndGradients {
+  double loss = 0;
+  std::vector<float> gradients;
+};
+
+Plan plan_with(const std::string& strategy, const Batch& batch) {
+  const PairsCostModel cost;
+  return find_strategy(strategy).plan({.documents = batch.documents,
+                                       .homes_given = true,
+                                       .homes = batch.homes,
+                                       .tokens_per_rank = 0,
+                                       .cluster = {.servers = batch.homes, .speeds = {}},
+                                       .shape = {6, 2, 8, Dtype::kFloat32},
+                                       .cost = &cost,
+                                       .tolerance = 0.05});
+}
+
+/// One rank's part of one pass; the sums over ranks are on every rank.
+LossAndGradients run_rank(Group& group, const Plan& plan, const Documents& documents, const LlamaOptions& options) {
+  const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
+  set_model_threads(1);
+  const auto model = make_llama(small_model(), options, /*seed=*/3);
+  const auto backend = make_cpu_backend(1);
+  const VerifiedPlan agreed =
+      agree_on_plan(group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt, deadline);
+  int64_t targets = 0;
+  for (const auto& document : documents) targets += static_cast<int64_t>(document.size()) - 1;
+  const double scale = targets > 0 ? 1.0 / static_cast<double>(targets) : 0.0;
+
+  RankRuntime runtime(group, *backend, *model, {.deadline_seconds = kDeadlineSeconds});
+  const auto programs = compile_plan(agreed, model->heads(), model->kv_heads());
+  const auto schedule = plain_schedule(model->layers(), true);
+  const RankTokens tokens = rank_tokens(agreed.plan().batch, documents, group.rank());
+  const PassResult pass =
+      runtime.run({programs[static_cast<size_t>(group.rank())], schedule, tokens, scale, true});
+
+  double loss_sum[1] = {0};
+  for (const float loss : pass.row_losses) loss_sum[0] += loss;
+  all_reduce_sum(group, std::span<double>(loss_sum), deadline);
+  make_all_reduce(group)->reduce(model->flat_gradients(), deadline);
+  const std::span<float> gradients = model->flat_gradients();
+  return {loss_sum[0] * scale, {gradients.begin(), gradients.end()}};
+}
+
+LossAndGradients run(const Plan& plan, const Documents& documents, const LlamaOptions& options = {}) {
+  std::vector<LossAndGradients> results(static_cast<size_t>(plan.servers));
+  spawn_ranks(plan.servers, [&](Group& group) {
+    results[static_cast<size_t>(group.rank())] = run_rank(group, plan, documents, options);
+  });
+  for (const LossAndGradients& result : results) EXPECT_EQ(result.gradients, results[0].gradients) << "ranks differ";
+  return results[0];
+}
+
+/// The same documents, all on one rank.
+Batch on_one_rank(Batch batch) {
+  batch.homes = 1;
+  for (Document& document : batch.documents) document.shards = {{{0, document.length}, 0}};
+  return batch;
+}
+
+void expect_equal_to_one_rank(const LossAndGradients& got, const LossAndGradients& one) {
+  EXPECT_LE(std::abs(got.loss - one.loss), 1e-5 * std::abs(one.loss)) << got.loss << " against " << one.loss;
+  const auto model = make_llama(small_model(), {}, 3);
+  for (const ParameterInfo& parameter : model->parameters()) {
+    const auto part = [&](const std::vector<float>& all) {
+      return std::span<const float>(all).subspan(static_cast<size_t>(parameter.offset), static_cast<size_t>(parameter.elements));
+    };
+    EXPECT_TRUE(close_to(part(got.gradients), part(one.gradients), 1e-5)) << parameter.name;
+  }
+}
+
+class EveryStrategy : public testing::TestWithParam<std::tuple<int, std::string>> {};
+
+TEST_P(EveryStrategy, GivesLossAndGradientsOfOneProcess) {
+  const auto& [ranks, strategy] = GetParam();
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed);
+    const Batch batch = random_batch(rng, {.ranks = ranks, .max_documents = 5, .max_length = 40, .masks = seed % 2 == 0});
+    const Documents documents = random_tokens(rng, batch);
+    const LossAndGradients one = run(plan_with("home", on_one_rank(batch)), documents);
+    expect_equal_to_one_rank(run(plan_with(strategy, batch), documents), one);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, EveryStrategy,
+                         testing::Combine(testing::Values(1, 2, 3, 4), testing::Values("home", "cad")));
+
+TEST(EqualsOneRank, WithMoreRanksThanDocumentsAndRanksWithoutTokens) {
+  for (const int64_t length : {1, 3, 5}) {
+    Batch batch = on_one_rank({.homes = 1, .documents = documents_of_lengths({length})});
+    batch.homes = 4;
+    Rng rng(7);
+    const Documents documents = random_tokens(rng, batch);
+    const LossAndGradients one = run(plan_with("home", on_one_rank(batch)), documents);
+    for (const char* strategy : {"home", "cad"}) {
+      const LossAndGradients four = run(plan_with(strategy, batch), documents);
+      if (length == 1) {
+        EXPECT_EQ(four.loss, 0.0);  // no target: no loss, no gradient
+        for (const float gradient : four.gradients) ASSERT_EQ(gradient, 0.0f);
+      } else {
+        expect_equal_to_one_rank(four, one);
+      }
+    }
+  }
+}
+
+TEST(EqualsOneRank, WhenSegmentsAreRecomputed) {
+  Rng rng(11);
+  const Batch batch = random_batch(rng, {.ranks = 2, .max_documents = 4, .max_length = 60});
+  const Documents documents = random_tokens(rng, batch);
+  const LossAndGradients one = run(plan_with("home", on_one_rank(batch)), documents);
+  const LlamaOptions options{.recompute = Recompute::kSegment, .head_chunk_rows = 7};
+  expect_equal_to_one_rank(run(plan_with("cad", batch), documents, options), one);
+}
+
+TEST(EqualsOneRank, AndTheSamePlanTwiceGivesTheSameBits) {
+  Rng rng(13);
+  const Batch batch = random_batch(rng, {.ranks = 3, .max_documents = 5, .max_length = 80});
+  const Documents documents = random_tokens(rng, batch);
+  const Plan plan = plan_with("cad", batch);
+  const LossAndGradients first = run(plan, documents), second = run(plan, documents);
+  EXPECT_EQ(first.loss, second.loss);
+  EXPECT_EQ(first.gradients, second.gradients);
+}
+
+}  // namespace
+}  // namespace cadenza

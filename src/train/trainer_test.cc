@@ -1,0 +1,143 @@
+#include "train/trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/error.h"
+#include "testing/expect_close.h"
+#include "testing/spawn_ranks.h"
+
+namespace cadenza {
+namespace {
+
+TrainConfig small_config() {
+  TrainConfig config;
+  config.model.vocab_size = 40;
+  config.model.hidden_size = 16;
+  config.model.intermediate_size = 24;
+  config.model.num_hidden_layers = 2;
+  config.model.num_attention_heads = 4;
+  config.model.num_key_value_heads = 2;
+  config.tokens_per_rank = 64;
+  config.steps = 5;
+  config.warmup_steps = 1;
+  config.learning_rate = 1e-2;
+  config.min_learning_rate = 1e-3;
+  config.deadline_seconds = 60;
+  return config;
+}
+
+std::vector<int32_t> document(int64_t length, int32_t first) {
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < length; ++i) ids.push_back(static_cast<int32_t>((first + 7 * i) % 40));
+  return ids;
+}
+
+TokenBatch batch_of(std::vector<std::vector<int32_t>> documents) {
+  TokenBatch batch;
+  for (auto& ids : documents) {
+    batch.names.push_back("document " + std::to_string(batch.names.size()));
+    batch.documents.push_back(std::move(ids));
+  }
+  return batch;
+}
+
+struct Outcome {
+  StepReport report;
+  std::vector<float> weights;
+};
+
+/// Steps of one trainer on `ranks` ranks; what rank 0 saw last.
+Outcome train(int ranks, const std::string& strategy, const std::vector<TokenBatch>& micro_batches, int steps = 1) {
+  Outcome outcome;
+  spawn_ranks(ranks, [&](Group& group) {
+    set_model_threads(1);
+    const auto backend = make_cpu_backend(1);
+    Trainer trainer(group, *backend, small_config(), strategy);
+    StepReport report;
+    for (int step = 0; step < steps; ++step) report = trainer.step(micro_batches);
+    if (group.rank() != 0) return;
+    const auto weights = trainer.model().flat_parameters();
+    outcome = {report, {weights.begin(), weights.end()}};
+  });
+  return outcome;
+}
+
+TEST(Trainer, LossAndGradientNormDoNotDependOnMicroBatchesOrRanks) {
+  // 1 and 9 targets: a mean of means would weigh the short document nine times too much.
+  const auto shorter = document(2, 1), longer = document(10, 5);
+  const Outcome together = train(1, "home", {batch_of({shorter, longer})});
+  ASSERT_EQ(together.report.targets, 10);
+  for (const char* strategy : {"home", "cad"}) {
+    for (const int ranks : {1, 2, 3}) {
+      const Outcome apart = train(ranks, strategy, {batch_of({shorter}), batch_of({longer})});
+      EXPECT_NEAR(apart.report.loss, together.report.loss, 1e-5 * together.report.loss);
+      EXPECT_NEAR(apart.report.gradient_norm, together.report.gradient_norm, 1e-5 * together.report.gradient_norm);
+    }
+  }
+}
+
+TEST(Trainer, StepsOnTheSameDocumentsGiveTheSameLossesUnderEveryLayout) {
+  const std::vector<TokenBatch> batches = {batch_of({document(33, 1), document(7, 2), document(24, 3)})};
+  const double expected = train(1, "home", batches, 5).report.loss;
+  for (const int ranks : {1, 2, 3, 4}) {
+    for (const char* strategy : {"home", "cad"}) {
+      EXPECT_NEAR(train(ranks, strategy, batches, 5).report.loss, expected, 1e-5 * expected) << ranks << " " << strategy;
+    }
+  }
+}
+
+TEST(Trainer, LossFalls) {
+  const std::vector<TokenBatch> batches = {batch_of({document(60, 1)})};
+  EXPECT_LT(train(2, "cad", batches, 5).report.loss, 0.9 * train(2, "cad", batches, 1).report.loss);
+}
+
+TEST(Trainer, BatchWithoutTargetHasLossZeroAndUpdatesNothing) {
+  const Outcome outcome = train(2, "cad", {batch_of({{1}, {2}, {3}})});
+  EXPECT_EQ(outcome.report.loss, 0.0);
+  EXPECT_FALSE(outcome.report.updated);
+  const auto fresh = make_llama(small_config().model, {}, small_config().seed);
+  EXPECT_EQ(outcome.weights, std::vector<float>(fresh->flat_parameters().begin(), fresh->flat_parameters().end()));
+}
+
+TEST(Trainer, LossThatIsNotFiniteEndsTheStepOnAllRanksBeforeTheUpdate) {
+  std::vector<std::string> messages(2);
+  spawn_ranks(2, [&](Group& group) {
+    set_model_threads(1);
+    const auto backend = make_cpu_backend(1);
+    Trainer trainer(group, *backend, small_config(), "cad");
+    // Token 39 stands in the second document only: its embedding row is poisoned.
+    const ParameterInfo& embedding = trainer.model().parameters().front();
+    ASSERT_THAT(embedding.name, testing::HasSubstr("embed_tokens"));
+    trainer.model().flat_parameters()[static_cast<size_t>(embedding.offset) + 39 * 16] = std::numeric_limits<float>::quiet_NaN();
+    std::vector<int32_t> clean(64, 3), poisoned(20, 4);
+    poisoned[10] = 39;
+    const auto before = std::vector<float>(trainer.model().flat_parameters().begin(), trainer.model().flat_parameters().end());
+    try {
+      trainer.step({batch_of({clean, poisoned})});
+    } catch (const NumericError& error) {
+      messages[static_cast<size_t>(group.rank())] = error.what();
+    }
+    const auto after = trainer.model().flat_parameters();
+    EXPECT_EQ(std::memcmp(before.data(), after.data(), after.size_bytes()), 0);
+  });
+  for (const std::string& message : messages) {
+    EXPECT_THAT(message, testing::AllOf(testing::HasSubstr("step 1"), testing::HasSubstr("rank 1"), testing::HasSubstr("document 1")));
+  }
+}
+
+TEST(LearningRate, WarmsUpAndEndsAtTheMinimum) {
+  const LearningRate rate{.peak = 1.0, .minimum = 0.1, .warmup_steps = 4, .steps = 10};
+  EXPECT_DOUBLE_EQ(rate.at(0), 0.25);
+  EXPECT_DOUBLE_EQ(rate.at(3), 1.0);
+  EXPECT_DOUBLE_EQ(rate.at(4), 1.0);
+  EXPECT_NEAR(rate.at(9), 0.1, 1e-12);
+  EXPECT_LT(rate.at(7), rate.at(6));
+}
+
+}  // namespace
+}  // namespace cadenza

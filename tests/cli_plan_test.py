@@ -1,0 +1,204 @@
+"""What `cadenza plan` and `cadenza verify` promise. Usage: cli_plan_test.py PATH_TO_CADENZA"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CADENZA = ""
+BENCH = pathlib.Path(__file__).resolve().parents[2] / "shared" / "data" / "planner_bench"
+LENGTHS = [16385, 4097, 255, 1, 2, 3]
+PAIRS = 142669708
+
+
+def run(*arguments):
+    return subprocess.run(
+        [CADENZA, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False)
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.batch = self.write("lengths.json", LENGTHS)
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    def plan(self, *arguments):
+        return run("plan", "--batch", self.batch, "--servers", 3, "--tokens-per-server", 8000,
+                   *arguments)
+
+    def planned(self):
+        path = self.folder / "plan.json"
+        done = self.plan("--out", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(path.read_text())
+
+    def assert_error(self, done, code, *parts):
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertTrue(lines[0].startswith("cadenza: error: "), lines[0])
+        for part in parts:
+            self.assertIn(part, lines[0])
+
+
+class PlanTest(CliTest):
+    def test_json_is_one_object_with_every_key(self):
+        done = self.plan("--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)  # fails where anything else is on stdout
+        for key in ("strategy servers tasks max_over_mean lower_bound_over_mean q_bytes kv_bytes "
+                    "o_bytes max_recv_bytes plan_ms documents tokens plan_hash model cost_model "
+                    "provenance").split():
+            self.assertIn(key, report)
+        self.assertEqual((report["documents"], report["tokens"]), (6, sum(LENGTHS)))
+        self.assertEqual(report["pairs"], PAIRS)
+        self.assertEqual(report["q_bytes"], report["o_bytes"])
+        self.assertLessEqual(report["max_over_mean"], 1.05)
+        self.assertGreaterEqual(report["max_over_mean"], 1)
+
+    def test_same_input_gives_the_same_plan(self):
+        hashes = {json.loads(self.plan("--json").stdout)["plan_hash"] for _ in range(2)}
+        self.assertEqual(len(hashes), 1)
+
+    def test_table_names_its_columns(self):
+        done = self.plan()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("max/mean", done.stdout)
+
+    def test_bytes_follow_the_model(self):
+        wide = json.loads(self.plan("--json").stdout)
+        narrow = json.loads(self.plan("--json", "--strategy", "home", "--dtype", "fp32").stdout)
+        home = json.loads(self.plan("--json", "--strategy", "home").stdout)
+        self.assertEqual(narrow["kv_bytes"], 2 * home["kv_bytes"])
+        self.assertEqual(home["q_bytes"], 0)
+        config = self.write("config.json", {"hidden_size": 4096, "num_attention_heads": 32,
+                                            "num_key_value_heads": 8})
+        self.assertEqual(json.loads(self.plan("--json", "--model", config).stdout)["q_bytes"],
+                         wide["q_bytes"])
+
+    def test_masks_are_planned_and_verified(self):
+        for mask in ("causal", "window:100", "window:100:4", "chunked:300", "prefix:50", "full"):
+            path = self.folder / "masked.json"
+            done = self.plan("--mask", mask, "--out", path)
+            self.assertEqual(done.returncode, 0, mask + done.stderr)
+            self.assertEqual(run("verify", path, "--tile", 128).returncode, 0, mask)
+
+    def test_bad_options_are_usage_errors(self):
+        bad = self.write("bad.json", "[1, 2")
+        cases = [
+            (("--batch", self.folder / "none.json"), "none.json"),
+            (("--batch", bad, "--servers", 2, "--tokens-per-server", 9), "bad.json"),
+            (("--batch", self.batch), "--servers"),
+            (("--batch", self.batch, "--servers", 2), "--tokens-per-server"),
+            (("--servers", 2), "--batch"),
+        ]
+        with_sizes = ("--batch", self.batch, "--servers", 3, "--tokens-per-server", 8000)
+        cases += [
+            ((*with_sizes[:2], "--servers", 0, *with_sizes[4:]), "--servers"),
+            ((*with_sizes[:2], "--servers", -2, *with_sizes[4:]), "--servers"),
+            ((*with_sizes[:2], "--servers", "x", *with_sizes[4:]), "--servers"),
+            ((*with_sizes[:4], "--tokens-per-server", -5), "--tokens-per-server"),
+            ((*with_sizes[:4], "--tokens-per-server", 5), "tokens"),
+            ((*with_sizes, "--tolerance", -0.1), "--tolerance"),
+            ((*with_sizes, "--tolerance", "nan"), "--tolerance"),
+            ((*with_sizes, "--strategy", "hone"), "home"),
+            ((*with_sizes, "--mask", "windw:3"), "--mask"),
+            ((*with_sizes, "--mask", "window:-3"), "--mask"),
+            ((*with_sizes, "--hidden", -1), "--kv-width"),
+            ((*with_sizes, "--dtype", "fp8"), "--dtype"),
+            ((*with_sizes, "--model", self.folder / "none.json"), "none.json"),
+            ((*with_sizes, "--no-such-option"), "--no-such-option"),
+        ]
+        for arguments, part in cases:
+            with self.subTest(arguments=arguments):
+                done = run("plan", *arguments)
+                self.assert_error(done, 2, part)
+                self.assertEqual(done.stdout, "")
+
+    def test_bench_inputs_meet_the_bound(self):
+        if not BENCH.exists():
+            self.skipTest(f"no {BENCH}")
+        for name in ("s8_128k_seed0", "s24_odd_100k_seed0", "s96_odd_giant_seed0"):
+            done = run("plan", "--batch", BENCH / f"{name}.json", "--tolerance", 0.02, "--json")
+            self.assertLessEqual(json.loads(done.stdout)["max_over_mean"], 1.02, name)
+
+
+class VerifyTest(CliTest):
+    def verify(self, plan, *arguments):
+        return run("verify", self.write("tampered.json", plan), *arguments)
+
+    def test_accepts_what_plan_wrote(self):
+        done = self.verify(self.planned(), "--json", "--tile", 128)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertIs(report["ok"], True)
+        self.assertEqual((report["pairs"], report["documents"]), (PAIRS, 6))
+        self.assertIn("exact", self.verify(self.planned()).stdout)
+
+    def test_refuses_a_missing_task(self):
+        plan = self.planned()
+        gone = plan["tasks"].pop(0)
+        self.assert_error(self.verify(plan), 3, f"document {gone['document']}")
+
+    def test_refuses_a_doubled_task(self):
+        plan = self.planned()
+        plan["tasks"].append(dict(plan["tasks"][0]))
+        self.assert_error(self.verify(plan), 3, f"document {plan['tasks'][0]['document']}")
+
+    def test_refuses_a_task_shifted_by_one_row(self):
+        plan = self.planned()
+        task = max(plan["tasks"], key=lambda t: t["q"][1] - t["q"][0])
+        task["q"] = [task["q"][0] - 1, task["q"][1] - 1]
+        if task["q"][0] < 0:
+            task["q"] = [task["q"][0] + 2, task["q"][1] + 2]
+        self.assert_error(self.verify(plan), 3, f"document {task['document']}")
+
+    def test_refuses_a_cut_off_the_tile(self):
+        plan = self.planned()
+        self.assert_error(self.verify(plan, "--tile", 8192), 3, "8192")
+
+    def test_json_says_no_and_why(self):
+        plan = self.planned()
+        plan["tasks"].pop()
+        done = self.verify(plan, "--json")
+        self.assertEqual(done.returncode, 3)
+        report = json.loads(done.stdout)
+        self.assertIs(report["ok"], False)
+        self.assertIn("document", report["error"])
+
+    def test_malformed_files_are_usage_errors(self):
+        self.assert_error(run("verify", self.folder / "none.json"), 2, "none.json")
+        self.assert_error(self.verify("{"), 2)
+        self.assert_error(self.verify({"format": "cadenza-plan"}), 2)
+        self.assert_error(run("verify"), 2)
+        self.assert_error(self.verify(self.planned(), "--tile", 0), 2, "--tile")
+
+
+class HelpTest(unittest.TestCase):
+    def test_help_teaches(self):
+        done = run("--help")
+        self.assertEqual(done.returncode, 0)
+        for word in ("core attention disaggregation", "plan", "verify", "train", "compare", "eval",
+                     "Examples:"):
+            self.assertIn(word, done.stdout)
+        self.assertEqual(run("plan", "--help").returncode, 0)
+        self.assertRegex(run("--version").stdout, r"^cadenza \d+\.\d+\.\d+\n$")
+
+    def test_no_verb_and_unknown_verbs_are_usage_errors(self):
+        for arguments in ((), ("no_such_verb",)):
+            done = run(*arguments)
+            self.assertEqual(done.returncode, 2)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+
+if __name__ == "__main__":
+    CADENZA = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Tries train, compare and eval as a new user would. usage: cli_train_test.py CADENZA"""
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+CADENZA = None
+FIXTURE = pathlib.Path(__file__).resolve().parents[2] / "shared/cases/fixtures/tiny_a_untied_gqa2"
+
+CONFIG = """
+[model]
+hidden_size = 32
+intermediate_size = 48
+num_hidden_layers = 2
+num_attention_heads = 4
+num_key_value_heads = 2
+[data]
+paths = ["{data}"]
+tokens_per_rank = {tokens}
+[train]
+steps = {steps}
+[runtime]
+deadline_seconds = 10
+[run]
+folder = "{folder}/run"
+"""
+
+
+def call(*arguments, timeout=120, **options):
+    environment = {key: value for key, value in os.environ.items() if key not in ("RANK", "WORLD_SIZE")}
+    return subprocess.run([CADENZA, *map(str, arguments)], capture_output=True, text=True, timeout=timeout,
+                          env=environment, **options)
+
+
+def read_safetensors(path):
+    """{name: flat list of floats} of an F32 file."""
+    data = pathlib.Path(path).read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    assert size % 8 == 0, "the header is padded to 8 bytes"
+    header = json.loads(data[8:8 + size])
+    assert header.pop("__metadata__")["format"] == "pt"
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = (8 + size + offset for offset in entry["data_offsets"])
+        tensors[name] = struct.unpack(f"<{(end - begin) // 4}f", data[begin:end])
+    return tensors
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.temporary.name)
+        self.data = self.folder / "data"
+        self.data.mkdir()
+        for index, length in enumerate((900, 40, 3, 250, 1, 2000, 77)):
+            (self.data / f"{index}.txt").write_text(("The quick brown fox. " * 200)[index:index + length])
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def config(self, steps=3, tokens=512):
+        path = self.folder / "config.toml"
+        path.write_text(CONFIG.format(data=self.data, folder=self.folder, steps=steps, tokens=tokens))
+        return path
+
+    def refused(self, code, words, *arguments):
+        """One line on standard error, nothing on standard output, this exit code, within seconds."""
+        result = call(*arguments, timeout=30)
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout, "")
+        errors = [line for line in result.stderr.splitlines() if "error" in line]
+        self.assertEqual(len(errors), 1, result.stderr)
+        for word in words:
+            self.assertIn(word, errors[0])
+
+
+class Train(Folder):
+    def test_leaves_metrics_ranks_and_what_made_it(self):
+        result = call("train", self.config(), "--nproc", 2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout, "")
+        run = self.folder / "run"
+        steps = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([step["step"] for step in steps], [1, 2, 3])
+        self.assertLess(steps[-1]["loss"], steps[0]["loss"])
+        ranks = json.loads((run / "ranks.json").read_text())
+        self.assertEqual([rank["rank"] for rank in ranks], [0, 1])
+        self.assertEqual({rank["role"] for rank in ranks}, {"train"})
+        made_by = json.loads((run / "run.json").read_text())
+        self.assertEqual(made_by["ranks"], 2)
+        self.assertEqual(made_by["config"]["train"]["steps"], 3)
+        self.assertIn("command_line", made_by["provenance"])
+
+    def test_keeps_an_earlier_run(self):
+        for _ in range(2):
+            self.assertEqual(call("train", self.config(steps=1)).returncode, 0)
+        self.assertTrue((self.folder / "run/metrics.jsonl").exists())
+        self.assertTrue((self.folder / "run.1/metrics.jsonl").exists())
+
+    def test_killed_rank_ends_the_others_and_is_named(self):
+        process = subprocess.Popen([CADENZA, "train", self.config(steps=100000), "--nproc", "3"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        metrics, ranks = self.folder / "run/metrics.jsonl", self.folder / "run/ranks.json"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (metrics.exists() and metrics.read_text()):
+            time.sleep(0.05)
+        pids = [rank["pid"] for rank in json.loads(ranks.read_text())]
+        os.kill(pids[1], signal.SIGKILL)
+        _, errors = process.communicate(timeout=20)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertIn("rank 1", errors)
+        self.assertIn("kill", errors.lower())
+        for pid in pids:
+            self.assertFalse(pathlib.Path(f"/proc/{pid}").exists(), f"process {pid} is left")
+
+    def test_interrupt_ends_all_ranks(self):
+        process = subprocess.Popen([CADENZA, "train", self.config(steps=100000), "--nproc", "2"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        metrics = self.folder / "run/metrics.jsonl"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (metrics.exists() and metrics.read_text()):
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertEqual(sum("error" in line for line in errors.splitlines()), 1, errors)
+
+
+class BadInput(Folder):
+    def test_each_is_one_line_that_says_what_to_do(self):
+        config = self.config()
+        binary = self.folder / "binary.bin"
+        binary.write_bytes(b"ab\0cd")
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.refused(2, ["nowhere.toml"], "train", self.folder / "nowhere.toml")
+        self.refused(2, ["learning_rate"], "train", config, "--set", "train.learning_rat=1e-3")
+        self.refused(2, ["learning_rate"], "train", config, "--set", "train.learning_rate=-1")
+        self.refused(2, ["--nproc"], "train", config, "--nproc", 0)
+        self.refused(2, ["--nproc"], "train", config, "--nproc", -2)
+        for nproc in (1, 2):
+            self.refused(2, [str(empty)], "train", config, "--nproc", nproc, "--set", f'data.paths=["{empty}"]')
+            self.refused(2, [str(binary), "NUL"], "train", config, "--nproc", nproc, "--set", f'data.paths=["{binary}"]')
+            self.refused(2, ["absent"], "train", config, "--nproc", nproc, "--set", 'data.paths=["absent"]')
+        self.refused(2, ["cad"], "train", config, "--set", 'planner.strategy="cat"')
+
+
+class Compare(Folder):
+    def test_json_alone_stands_on_standard_output(self):
+        result = call("compare", self.config(), "--nproc", 2, "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["ranks"], 2)
+        home, cad = report["strategies"]
+        self.assertEqual((home["name"], cad["name"]), ("home", "cad"))
+        for first, second in zip(home["losses"], cad["losses"]):
+            self.assertLessEqual(abs(first - second), 1e-5 * abs(first))
+        for row in (home, cad):
+            self.assertEqual(len(row["step_seconds"]), 3)
+            self.assertEqual(len(row["peak_memory_bytes"]), 2)
+            self.assertGreater(row["bytes_per_step"], 0)
+            self.assertGreaterEqual(row["attention_max_over_mean"], 1)
+
+    def test_prints_a_table(self):
+        result = call("compare", self.config(steps=2))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("attention max/mean", result.stdout)
+
+
+@unittest.skipUnless(FIXTURE.exists(), f"{FIXTURE} is not there")
+class Eval(Folder):
+    def check(self, nproc, strategy):
+        expected = json.loads((FIXTURE / "expected.json").read_text())
+        ids = expected["input_ids"]
+        documents = self.folder / "documents.json"
+        documents.write_text(json.dumps({"documents": [ids[:7], ids[7:]]}))
+        gradients = self.folder / "gradients.safetensors"
+        result = call("eval", FIXTURE, documents, "--nproc", nproc, "--strategy", strategy, "--json",
+                      "--gradients", gradients)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["valid_targets"], expected["valid_targets"])
+        self.assertLessEqual(abs(report["loss_mean"] - expected["loss_mean"]), 1e-5 * expected["loss_mean"])
+        for got, wanted in zip(report["per_token_loss"], expected["per_token_loss"], strict=True):
+            self.assertEqual(got is None, wanted is None)
+            if wanted is not None:
+                self.assertLessEqual(abs(got - wanted), 1e-5 * abs(wanted))
+        tensors = read_safetensors(gradients)
+        for place, wanted in expected["grad_of_loss_mean"].items():
+            name, _, index = place.rstrip("]").partition("[")
+            largest = max(map(abs, tensors[name]))
+            self.assertLessEqual(abs(tensors[name][int(index)] - wanted), 1e-5 * largest, place)
+
+    def test_gives_the_reference_values_on_any_number_of_ranks(self):
+        for nproc in (1, 2, 3):
+            for strategy in ("home", "cad"):
+                with self.subTest(nproc=nproc, strategy=strategy):
+                    self.check(nproc, strategy)
+
+    def test_refuses_ids_outside_the_vocabulary_and_empty_documents(self):
+        documents = self.folder / "documents.json"
+        for content, words in (('{"documents": [[1, 40]]}', ["documents[0][1]", "40"]),
+                               ('{"documents": [[1], []]}', ["documents[1]"]),
+                               ('{"documents": []}', ["no document"]),
+                               ('[[1]]', ["documents"]), ('{"documents": [[1', ["JSON"])):
+            documents.write_text(content)
+            self.refused(2, words, "eval", FIXTURE, documents)
+        self.refused(2, ["vocabulary"], "eval", FIXTURE, self.data)
+        self.refused(2, ["config.json"], "eval", self.folder, documents)
+
+
+if __name__ == "__main__":
+    CADENZA = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=1)
