@@ -40,7 +40,7 @@ void bring_under_caps(CadState& state, int64_t limit) {
     donors.erase(donors.begin());
     const std::optional<Move> move = best_move(state, donor);
     if (!move) continue;
-    state.give(move->item, move->part, move->receiver);
+    state.give(move->item, move->box, move->receiver);
     if (state.room(donor) < 0) donors.insert({state.room(donor), donor});
   }
 }
@@ -64,7 +64,7 @@ bool level_most_loaded(CadState& state) {
     const Amount amount = levelling(state, donor, receiver);
     if (receiver == donor || amount.wanted <= 0) continue;
     if (const auto move = best_move_to(state, donor, receiver, amount)) {
-      state.give(move->item, move->part, move->receiver);
+      state.give(move->item, move->box, move->receiver);
       return true;
     }
   }

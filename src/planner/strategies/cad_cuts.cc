@@ -66,20 +66,19 @@ class BoxCuts {
   }
 
  private:
+  /// The last `tiles` tiles of rows, with the keys that they see.
   Piece rows_of(int64_t tiles) const {
-    return trim({last_tiles(box_.q, tiles), box_.kv, box_.band});
-  }
-
-  static Piece keys_of(const Piece& rows, int64_t tiles) {
-    return trim({rows.q, first_tiles(rows.kv, tiles), rows.band});
+    const Range rows = last_tiles(box_.q, tiles);
+    return {rows, trim({rows, box_.kv, box_.band}).kv, box_.band};
   }
 
   /// The last `tiles` tiles of rows, with as many early keys as make the amount.
   void with_rows(int64_t tiles) {
     const Piece rows = rows_of(tiles);
-    if (rows.q.empty()) return;
-    const auto part = [&](int64_t keys) { return keys_of(rows, keys); };
-    keep(tiles_in(rows.kv), part);
+    if (rows.kv.empty()) return;
+    keep(tiles_in(rows.kv), [&](int64_t keys) {
+      return Piece{rows.q, first_tiles(rows.kv, keys), rows.band};
+    });
   }
 
   /// All keys, with as many late rows as make the amount.
@@ -87,15 +86,17 @@ class BoxCuts {
     keep(tiles_in(box_.q), [&](int64_t tiles) { return rows_of(tiles); });
   }
 
-  template <typename PartOf>
-  void keep(int64_t last, const PartOf& part_of) {
-    const auto cost_of = [&](int64_t n) { return state_.cost(part_of(n)); };
+  template <typename BoxOf>
+  void keep(int64_t last, const BoxOf& box_of) {
+    const auto cost_of = [&](int64_t n) {
+      const Piece part = trim(box_of(n));
+      return part.q.empty() ? 0.0 : state_.cost(part);
+    };
     int64_t n = first_reaching(last, amount_.wanted, cost_of);
     if (cost_of(n) > amount_.most) --n;
     if (n == 0) return;
-    const Piece part = part_of(n);
-    const double cost = part.q.empty() ? 0.0 : state_.cost(part);
-    if (cost > 0 && cost <= amount_.most) cuts_.push_back({part, cost});
+    const double cost = cost_of(n);
+    if (cost > 0 && cost <= amount_.most) cuts_.push_back({box_of(n), trim(box_of(n)), cost});
   }
 
   const CadState& state_;
@@ -115,6 +116,13 @@ Range snapped(Range held, Range range, const std::vector<Shard>& shards) {
   if (!allowed(inside.begin)) inside.begin = (inside.begin / kTile + 1) * kTile;
   if (!allowed(inside.end)) inside.end = inside.end / kTile * kTile;
   return inside;
+}
+
+/// The rows of `box` that see any of its keys, outward to tiles but not past the box.
+Piece covering_tiles(const Piece& box) {
+  const Range q = trim(box).q;
+  const Range tiles{q.begin / kTile * kTile, (q.end + kTile - 1) / kTile * kTile};
+  return {q.empty() ? q : intersect(tiles, box.q), box.kv, box.band};
 }
 
 /// The largest range of a set inside `range`, snapped; empty where there is none.
@@ -141,7 +149,7 @@ std::vector<Cut> cuts_for(const CadState& state, int id, Rank receiver, Amount a
     const auto& shards = state.batch().documents[static_cast<size_t>(item.document)].shards;
     for (const Piece& box : {Piece{whole.q, largest_held(held->kv, whole.kv, shards), whole.band},
                              Piece{largest_held(held->q, whole.q, shards), whole.kv, whole.band}}) {
-      const Piece inside = trim(box);
+      const Piece inside = covering_tiles(box);
       if (!inside.q.empty() && inside != whole) BoxCuts(state, inside, amount, cuts).collect(rows);
     }
   }

@@ -6,8 +6,10 @@
 
 namespace cadenza {
 
-/// A part of an item, trimmed, and what it costs.
+/// A q range × kv range of an item with edges where a cut may be, its pairs trimmed, and their
+/// cost.
 struct Cut {
+  Piece box;
   Piece part;
   double cost = 0;
 };

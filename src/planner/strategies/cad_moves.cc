@@ -86,11 +86,11 @@ void consider(const CadState& state, int id, Rank receiver, Amount amount,
   const double room = state.room(receiver);
   for (const Cut& cut : cuts_for(state, id, receiver, amount)) {
     const double bytes = state.bytes_to_receive(receiver, item.document, cut.part) -
-                         state.bytes_released(id, cut.part);
+                         state.bytes_released(id, cut.box);
     const double left =
         root(surplus - cut.cost) + kRoomWeight * (root(room - cut.cost) - root(room));
     keep_better(best,
-                {id, cut.part, receiver, cut.cost, bytes + state.bytes_per_root_cost() * left});
+                {id, cut.box, receiver, cut.cost, bytes + state.bytes_per_root_cost() * left});
   }
 }
 

@@ -9,7 +9,7 @@ namespace cadenza {
 /// A part of an item that shall go to another server.
 struct Move {
   int item = 0;
-  Piece part;
+  Piece box;  // what CadState::give takes
   Rank receiver = 0;
   double cost = 0;
   double score =

@@ -8,14 +8,14 @@
 namespace cadenza {
 namespace {
 
-/// What is left of `whole` without `part`: rows before and after it, and of its rows the keys
-/// before and after.
-std::array<Piece, 4> remainders(const Piece& whole, const Piece& part) {
+/// What is left of `whole` without `box`: rows before and after it, and of its rows the keys before
+/// and after.
+std::array<Piece, 4> remainders(const Piece& whole, const Piece& box) {
   const Band band = whole.band;
-  return {trim({{whole.q.begin, part.q.begin}, whole.kv, band}),
-          trim({part.q, {whole.kv.begin, part.kv.begin}, band}),
-          trim({part.q, {part.kv.end, whole.kv.end}, band}),
-          trim({{part.q.end, whole.q.end}, whole.kv, band})};
+  return {trim({{whole.q.begin, box.q.begin}, whole.kv, band}),
+          trim({box.q, {whole.kv.begin, box.kv.begin}, band}),
+          trim({box.q, {box.kv.end, whole.kv.end}, band}),
+          trim({{box.q.end, whole.q.end}, whole.kv, band})};
 }
 
 /// Above this many items of one document on one server, bytes_released does not look for shared
@@ -91,28 +91,29 @@ double CadState::bytes_to_receive(Rank server, int document, const Piece& part) 
                              kv * shape.kv_row_bytes());
 }
 
-double CadState::bytes_released(int id, const Piece& part) const {
+double CadState::bytes_released(int id, const Piece& box) const {
   const WorkItem& whole = item(id);
-  if (!spans_servers(whole.document) || part.q != whole.piece.q) return 0;
+  if (!spans_servers(whole.document) || box.q != whole.piece.q) return 0;
   const auto& others = together_.at({whole.server, whole.document});
   if (others.size() > kMaxItemsTogether) return 0;
   RangeSet keys;  // fetched for this part alone
-  keys.add(part.kv);
+  keys.add(trim(box).kv);
   for (const Shard& shard : batch_.documents[static_cast<size_t>(whole.document)].shards) {
     if (shard.home == whole.server) keys.remove(shard.rows);
   }
   for (const int other : others) {
     if (other != id) keys.remove(item(other).piece.kv);
   }
-  for (const Piece& rest : remainders(whole.piece, part)) keys.remove(rest.kv);
+  for (const Piece& rest : remainders(whole.piece, box)) keys.remove(rest.kv);
   return static_cast<double>(keys.size() * request_.shape.kv_row_bytes());
 }
 
-void CadState::give(int id, const Piece& part, Rank receiver) {
+void CadState::give(int id, const Piece& box, Rank receiver) {
   const WorkItem whole = item(id);
   CADENZA_CHECK(receiver != whole.server && whole.cost > 0);
   remove_item(id);
-  for (const Piece& rest : remainders(whole.piece, part)) {
+  const Piece part = trim(box);
+  for (const Piece& rest : remainders(whole.piece, box)) {
     if (!rest.q.empty()) add_item(whole.document, rest, whole.server);
   }
   add_item(whole.document, part, receiver);

@@ -50,11 +50,11 @@ class CadState {
   /// where both parts are equal.
   double bytes_per_root_cost() const { return bytes_per_root_cost_; }
 
-  /// Bytes of rows that `server` does not hold yet and needs for `part`; a query row counts Q and
-  /// O.
+  /// Bytes of rows that `server` does not hold yet and needs for `part`, which is trimmed; a query
+  /// row counts Q and O.
   double bytes_to_receive(Rank server, int document, const Piece& part) const;
-  /// Bytes that the item's server no longer needs to fetch once `part` is taken from it.
-  double bytes_released(int item, const Piece& part) const;
+  /// Bytes that the item's server no longer needs to fetch once `box` is taken from it.
+  double bytes_released(int item, const Piece& box) const;
   bool spans_servers(int document) const {
     return batch_.documents[static_cast<size_t>(document)].shards.size() > 1;
   }
@@ -69,9 +69,9 @@ class CadState {
     return holders_[static_cast<size_t>(document)];
   }
 
-  /// Gives `part`, a trimmed q range × kv range of the item, to another server; what is left of the
-  /// item stays.
-  void give(int item, const Piece& part, Rank receiver);
+  /// Gives the pairs of `box`, a q range × kv range of the item, to another server; the rest stays.
+  /// Rows of the box that see none of its keys count as its rows: the rest is cut where the box is.
+  void give(int item, const Piece& box, Rank receiver);
 
   std::vector<Task> tasks() const;
 
