@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,7 +21,8 @@
 /// For tests: buffers and calls of attention, random or spelt out.
 namespace cadenza {
 
-/// Rows with their memory. Gaps between rows and heads hold NaN, so that reading them shows in results.
+/// Rows with their memory. Gaps between rows and heads hold NaN, so that reading them shows in
+/// results.
 struct TestRows {
   std::vector<float> memory;
   RowsView view;
@@ -75,8 +78,8 @@ struct AttentionCase {
   }
 };
 
-/// Random contents. `row_lse` lies above every score, as an LSE does, now and then it is -inf; so is the `lse` that the
-/// forward merges into.
+/// Random contents. `row_lse` lies above every score, as an LSE does, now and then it is -inf; so
+/// is the `lse` that the forward merges into.
 inline AttentionCase make_case(Rng& rng, const AttentionShape& shape, int64_t q_rows,
                                int64_t kv_rows, bool gaps) {
   const AttentionShape& s = shape;
@@ -113,17 +116,20 @@ inline Band causal_bottom_right(int64_t q_rows, int64_t kv_rows) {
   return {Band::kUnboundedBelow, kv_rows - q_rows};
 }
 
-/// Relative to the largest element, for sums over `keys` keys of `dim` numbers (docs/numerics.md, attention).
+/// Relative to the largest element, for sums over `keys` keys of `dim` numbers (docs/numerics.md,
+/// attention).
 inline double forward_tolerance(int64_t keys, int64_t dim) {
-  return 0x1p-24 * (16 + 2 * std::sqrt(static_cast<double>(dim)) + 2 * std::sqrt(static_cast<double>(keys)));
+  const auto root = [](int64_t n) { return std::sqrt(static_cast<double>(n)); };
+  return 0x1p-24 * (16 + 2 * root(dim) + 2 * root(keys));
 }
 inline double backward_tolerance(int64_t rows, int64_t dim) {
   return 4 * forward_tolerance(rows, dim);
 }
 
-/// Success where every element of `view` is within tolerance × (largest finite |expected|, at least 1) of the expected,
-/// or is the same infinity. NaN fails.
-inline testing::AssertionResult rows_close(const RowsView& view, const std::vector<double>& expected,
+/// Success where every element of `view` is within tolerance × (largest finite |expected|, at least
+/// 1) of the expected, or is the same infinity. NaN fails.
+inline testing::AssertionResult rows_close(const RowsView& view,
+                                           const std::vector<double>& expected,
                                            double tolerance) {
   double largest = 1;
   for (const double x : expected) {

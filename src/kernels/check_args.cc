@@ -33,7 +33,7 @@ void check_view(const char* name, const RowsView& view, const Expected& expected
                "], got [", view.rows, ", ", view.heads, ", ", view.dim, "]"));
   }
   if (view.rows > 0 && view.data == nullptr) {
-    refuse(cat("expected memory behind the ", view.rows, " rows of ", name, ", got a null pointer"));
+    refuse(cat("expected memory behind the ", view.rows, " rows of ", name, ", got null"));
   }
 }
 
@@ -43,8 +43,8 @@ void check_fp32(const char* name, const RowsView& view) {
   }
 }
 
-/// Twice what Band uses for open ends: bounds that were shifted by a document's length pass, sums with rows do not
-/// overflow.
+/// Twice what Band uses for open ends: bounds that were shifted by a document's length pass, sums
+/// with rows do not overflow.
 constexpr int64_t kBandLimit = int64_t{1} << 62;
 
 /// Written so that no sum of task fields can overflow.

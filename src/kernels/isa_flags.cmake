@@ -1,11 +1,14 @@
-# One source of kernels, compiled once for each instruction set; which one runs is chosen at run time. -O3: the inner
-# loops must be unrolled into registers whatever the build type's level is. Contraction makes x * y + z one operation.
+# One source of kernels, compiled once for each instruction set; which one runs is chosen at run
+# time. -O3: the inner loops must be unrolled into registers whatever the build type's level is.
+# Contraction makes x * y + z one operation.
 set(cpu_dir ${CMAKE_SOURCE_DIR}/src/kernels/cpu)
 set(block_flags -O3 -ffp-contract=fast -fno-math-errno)
-set_source_files_properties(${cpu_dir}/blocked_portable.cc PROPERTIES COMPILE_OPTIONS "${block_flags}")
+set_source_files_properties(${cpu_dir}/blocked_portable.cc PROPERTIES
+  COMPILE_OPTIONS "${block_flags}")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(avx512_flags -mavx512f -mavx512dq -mavx512vl -mavx512bw -mprefer-vector-width=512)
   set_source_files_properties(${cpu_dir}/blocked_avx2.cc PROPERTIES
     COMPILE_OPTIONS "${block_flags};-mavx2;-mfma")
   set_source_files_properties(${cpu_dir}/blocked_avx512.cc PROPERTIES
-    COMPILE_OPTIONS "${block_flags};-mavx2;-mfma;-mavx512f;-mavx512dq;-mavx512vl;-mavx512bw;-mprefer-vector-width=512")
+    COMPILE_OPTIONS "${block_flags};-mavx2;-mfma;${avx512_flags}")
 endif()

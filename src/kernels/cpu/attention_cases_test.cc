@@ -232,8 +232,8 @@ class SparseMemory {
  public:
   static constexpr int64_t kStride = (int64_t{1} << 30) + 64;
   SparseMemory() {
-    data_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                 -1, 0);
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    data_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, -1, 0);
   }
   ~SparseMemory() {
     if (ok()) munmap(data_, kBytes);

@@ -6,10 +6,11 @@
 namespace cadenza::cpu {
 namespace {
 
-/// Rows of a chunk: enough keys that packing a tile of queries for them costs little (about 3 %), few enough that one
-/// document of a thousand tokens still keeps several threads busy.
+/// Rows of a chunk: enough keys that packing a tile of queries for them costs little (about 3 %),
+/// few enough that one document of a thousand tokens still keeps several threads busy.
 constexpr int64_t kChunkRows = 256;
-/// With at most this many chunks a side a plan has at most 8,256 causal cells a kv head, however long the buffers are.
+/// With at most this many chunks a side a plan has at most 8,256 causal cells a kv head, however
+/// long the buffers are.
 constexpr int64_t kMaxChunks = 128;
 
 struct Grid {

@@ -2,21 +2,23 @@
 
 #include <cstdint>
 
-/// The inner kernels of blocked attention, compiled once for each instruction set from blocked_*.inc, and the tiles
-/// that they work on. This header stays free of the standard library: an inline function that a file for AVX-512 emits
-/// could be the copy that the linker keeps for everybody.
+/// The inner kernels of blocked attention, compiled once for each instruction set from
+/// blocked_*.inc, and the tiles that they work on. This header stays free of the standard library:
+/// an inline function that a file for AVX-512 emits could be the copy that the linker keeps for
+/// everybody.
 ///
-/// Everything lies with *lanes = query rows*: a tile is up to `tile_lanes` query rows, lane = token × heads + head of one
-/// group of query heads that share a kv head, so that the group shares K and V in registers. Lanes come in panels of
-/// `panel_lanes` (a few vectors). A panel of a transposed operand is [dim][panel_lanes] without gaps. Scores are
-/// S^T[key][lane]: maximum and sum over keys need no horizontal step, and head dims are never padded in the products.
+/// Everything lies with *lanes = query rows*: a tile is up to `tile_lanes` query rows, lane = token
+/// × heads + head of one group of query heads that share a kv head, so that the group shares K and
+/// V in registers. Lanes come in panels of `panel_lanes` (a few vectors). A panel of a transposed
+/// operand is [dim][panel_lanes] without gaps. Scores are S^T[key][lane]: maximum and sum over keys
+/// need no horizontal step, and head dims are never padded in the products.
 namespace cadenza::cpu {
 
 /// Rows in workspaces are this many floats apart: whole vectors of the widest instruction set.
 static constexpr int64_t padded_dim(int64_t dim) { return (dim + 15) / 16 * 16; }
 
-/// Keys of one task that a span visits, [begin, end), counted in the same coordinate as the lanes' key ranges.
-/// [full_begin, full_end) are seen by every lane.
+/// Keys of one task that a span visits, [begin, end), counted in the same coordinate as the lanes'
+/// key ranges. [full_begin, full_end) are seen by every lane.
 struct KeySpan {
   const float* k;  // row of key 0
   const float* v;
@@ -62,7 +64,7 @@ struct KeyBuffer {
   const float* v;
   float* dk;  // added into
   float* dv;
-  int64_t begin, end;  // keys to visit, from the first row on; multiples of 8 from row 0 except the end
+  int64_t begin, end;  // rows to visit; the begin is a multiple of 16
   int64_t full_begin, full_end;
 };
 

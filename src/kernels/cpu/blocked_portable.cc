@@ -3,7 +3,8 @@
 
 #include "kernels/cpu/block_kernels.h"
 
-// 16 registers of 4 floats: 8 accumulators, 2 operands, a broadcast, and a product where there is no fused multiply-add.
+// 16 registers of 4 floats: 8 accumulators, 2 operands, a broadcast, and a product where there is
+// no fused multiply-add.
 namespace cadenza::cpu {
 namespace {
 

@@ -133,7 +133,8 @@ void forward(const ForwardArgs& args, const BlockKernels& kernels, int threads,
   std::atomic<int64_t> taken = 0;
   parallel(std::min<int64_t>(threads, plan.tiles), [&](int64_t) {
     ForwardWorker worker(args, kernels, plan);
-    // Last rows first: under a causal mask they are the long ones, and short ones fill the gaps at the end.
+    // Last rows first: under a causal mask they are the long ones, and short ones fill the gaps at
+    // the end.
     for (int64_t i; (i = taken.fetch_add(1)) < plan.tiles;) worker.run(plan.tiles - 1 - i);
   });
 }

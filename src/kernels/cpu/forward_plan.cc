@@ -22,7 +22,8 @@ std::vector<int64_t> row_cuts(Tasks tasks, const HeadSegment& segment) {
   return cuts;
 }
 
-/// `active`: the tasks that run on the region's rows, in order. Those before the last that overwrites do not matter.
+/// `active`: the tasks that run on the region's rows, in order. Those before the last that
+/// overwrites do not matter.
 void add_region(Tasks tasks, const std::vector<int32_t>& active, int64_t tile_lanes,
                 ForwardRegion region, ForwardPlan& plan) {
   size_t first = active.size();

@@ -9,8 +9,8 @@
 
 namespace cadenza::cpu {
 
-/// Query rows × heads of one kv head for which the same tasks run, cut into tiles of consecutive lanes
-/// (lane = token × heads + head).
+/// Query rows × heads of one kv head for which the same tasks run, cut into tiles of consecutive
+/// lanes (lane = token × heads + head).
 struct ForwardRegion {
   Range rows;
   Range heads;
@@ -22,8 +22,9 @@ struct ForwardRegion {
   int64_t lanes() const { return rows.size() * heads.size(); }
 };
 
-/// Who computes what. A tile runs all tasks of its rows as one online softmax, so merging tasks of one call costs
-/// nothing, tiles never share output, and no result depends on the number of threads.
+/// Who computes what. A tile runs all tasks of its rows as one online softmax, so merging tasks of
+/// one call costs nothing, tiles never share output, and no result depends on the number of
+/// threads.
 struct ForwardPlan {
   std::vector<ForwardRegion> regions;
   std::vector<int32_t> tasks;
@@ -33,7 +34,8 @@ struct ForwardPlan {
   const ForwardRegion& region_of(int64_t tile) const;
 };
 
-/// Rows are cut wherever a task begins or ends. What a later task without `merge` overwrites is not computed.
+/// Rows are cut wherever a task begins or ends. What a later task without `merge` overwrites is not
+/// computed.
 ForwardPlan plan_forward(const AttentionShape& shape, std::span<const AttentionTask> tasks,
                          int64_t tile_lanes);
 

@@ -41,8 +41,9 @@ const BlockKernels& kernels_of_isa(const std::string& isa) {
   for (const BlockKernels* kernels : supported()) {
     if (isa == kernels->name) return *kernels;
   }
-  throw ConfigError(cat("[kernels/cpu] expected CADENZA_ISA to be one of ", listed(supported_isas()),
-                        " on this processor, got '", isa, "'; unset it to take the fastest"));
+  throw ConfigError(cat("[kernels/cpu] expected CADENZA_ISA to be one of ",
+                        listed(supported_isas()), " on this processor, got '", isa,
+                        "'; unset it to take the fastest"));
 }
 
 const BlockKernels& chosen_kernels() {

@@ -17,10 +17,12 @@ struct LaneKeys {
   explicit LaneKeys(int64_t tile_lanes)
       : begin(static_cast<size_t>(tile_lanes)), end(static_cast<size_t>(tile_lanes)) {}
 
-  /// Lane l is token first_token + (first_head + l) / heads, counted from task.q_begin. Only keys of `limit` count.
+  /// Lane l is token first_token + (first_head + l) / heads, counted from task.q_begin. Only keys
+  /// of `limit` count.
   void set(const AttentionTask& task, int64_t first_token, int64_t first_head, int64_t heads,
            int64_t lanes, Range limit);
-  /// Lanes [from, to) see what lane `like` sees, or nothing with like < 0. The ranges `any` and `all` stay.
+  /// Lanes [from, to) see what lane `like` sees, or nothing with like < 0. The ranges `any` and
+  /// `all` stay.
   void pad(int64_t from, int64_t to, int64_t like);
   /// Lane l sees nothing.
   void clear(int64_t lane);

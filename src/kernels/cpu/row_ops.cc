@@ -9,7 +9,8 @@
 namespace cadenza::cpu {
 namespace {
 
-/// Bytes of one slice: large against the microseconds that waking a team costs, small against a layer's rows.
+/// Bytes of one slice: large against the microseconds that waking a team costs, small against a
+/// layer's rows.
 constexpr int64_t kSliceBytes = 256 * 1024;
 
 void check_host(const RowsView& view) {
@@ -47,7 +48,8 @@ void for_slices(Range rows, int64_t row_bytes, const ParallelFor& parallel, cons
   });
 }
 
-/// Calls body(rows, heads, offset) for every slice of every run, where `offset` counts the packed bytes before it.
+/// Calls body(rows, heads, offset) for every slice of every run, where `offset` counts the packed
+/// bytes before it.
 template <typename Body>
 void for_run_slices(const RowsView& view, std::span<const RowRun> runs, const ParallelFor& parallel,
                     const Body& body) {
@@ -62,7 +64,8 @@ void for_run_slices(const RowsView& view, std::span<const RowRun> runs, const Pa
   }
 }
 
-/// Calls body(row, head, bytes) for the longest pieces of memory without gaps that the slice consists of.
+/// Calls body(row, head, bytes) for the longest pieces of memory without gaps that the slice
+/// consists of.
 template <typename Body>
 void for_pieces(const RowsView& view, Range rows, Range heads, const Body& body) {
   const int64_t head_bytes = view.dim * dtype_bytes(view.dtype);

@@ -6,8 +6,9 @@
 #include "core/row_run.h"
 #include "kernels/attention.h"
 
-/// The row operations of Backend on the host, with the meaning that Backend gives them. A run is cut into slices of rows
-/// that go to the threads; runs follow one another, so that runs that share rows are still added in their order.
+/// The row operations of Backend on the host, with the meaning that Backend gives them. A run is
+/// cut into slices of rows that go to the threads; runs follow one another, so that runs that share
+/// rows are still added in their order.
 namespace cadenza::cpu {
 
 void pack_rows(const RowsView& source, std::span<const RowRun> runs, std::byte* packed,

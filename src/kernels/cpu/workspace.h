@@ -6,8 +6,8 @@
 
 namespace cadenza::cpu {
 
-/// A worker's scratch memory, made once a call and reused by all its tiles. Zeroed, so that padding that no product
-/// uses holds numbers.
+/// A worker's scratch memory, made once a call and reused by all its tiles. Zeroed, so that padding
+/// that no product uses holds numbers.
 class Scratch {
  public:
   explicit Scratch(int64_t floats)

@@ -29,8 +29,8 @@ size_t at(int64_t row, int64_t heads, int64_t head) {
   return static_cast<size_t>(row * heads + head);
 }
 
-/// One query row of one head over `keys`: writes o (already sized) and returns the LSE. The largest score is NaN where
-/// a score is NaN, so that a NaN always shows.
+/// One query row of one head over `keys`: writes o (already sized) and returns the LSE. The largest
+/// score is NaN where a score is NaN, so that a NaN always shows.
 double attend_row(const ForwardArgs& args, int64_t row, int64_t head, Range keys,
                   std::vector<double>& o) {
   const AttentionShape& s = args.shape;
@@ -58,7 +58,8 @@ void merge_row(const std::vector<double>& o, double lse, double* into_o, double&
   if (lse == kEmpty) return;
   const double old = into_lse;
   const double largest = std::isnan(lse) ? lse : std::max(old, lse);
-  into_lse = old == kEmpty ? lse : largest + std::log(std::exp(old - largest) + std::exp(lse - largest));
+  const double sum = std::exp(old - largest) + std::exp(lse - largest);
+  into_lse = old == kEmpty ? lse : largest + std::log(sum);
   for (size_t d = 0; d < o.size(); ++d) {
     const double kept = old == kEmpty ? 0.0 : std::exp(old - into_lse) * into_o[d];
     into_o[d] = kept + std::exp(lse - into_lse) * o[d];
@@ -84,7 +85,8 @@ void run_task(const ForwardArgs& args, const AttentionTask& task, ReferenceForwa
   }
 }
 
-/// dS = P ∘ (dP − delta), dV += Pᵀ dO, dQ += scale · dS K, dK += scale · dSᵀ Q (FlashAttention-2, section 2.3.2).
+/// dS = P ∘ (dP − delta), dV += Pᵀ dO, dQ += scale · dS K, dK += scale · dSᵀ Q (FlashAttention-2,
+/// section 2.3.2).
 void add_pair(const BackwardArgs& args, int64_t row, int64_t head, int64_t key,
               ReferenceBackward& out) {
   const AttentionShape& s = args.shape;

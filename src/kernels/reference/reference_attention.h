@@ -12,11 +12,13 @@ struct ReferenceForward {
   std::vector<double> lse;  // [q rows, heads]
 };
 
-/// Plain loops in double over fp32 inputs on the host: the oracle of every other kernel. Starts from what args.o and
-/// args.lse hold (rows that no task names come back as they are) and writes neither.
+/// Plain loops in double over fp32 inputs on the host: the oracle of every other kernel. Starts
+/// from what args.o and args.lse hold (rows that no task names come back as they are) and writes
+/// neither.
 ReferenceForward reference_forward(const ForwardArgs& args);
 
-/// What a backward call leaves in its outputs, in double, packed: what they hold before plus the gradients.
+/// What a backward call leaves in its outputs, in double, packed: what they hold before plus the
+/// gradients.
 struct ReferenceBackward {
   std::vector<double> dq;  // [q rows, heads, head_dim]
   std::vector<double> dk;  // [kv rows, kv_heads, head_dim]

@@ -49,7 +49,8 @@ std::vector<double> central_differences(const AttentionCase& c, TestRows& x) {
 
 void expect_near(const std::vector<double>& a, const std::vector<double>& b) {
   ASSERT_EQ(a.size(), b.size());
-  // Truncation is about step² = 1e-6 times a third derivative near 1; LSE and delta are rounded to fp32.
+  // Truncation is about step² = 1e-6 times a third derivative near 1; LSE and delta are rounded to
+  // fp32.
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 5e-6) << "element " << i;
 }
 
