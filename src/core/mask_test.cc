@@ -96,10 +96,10 @@ TEST(Overlap, IsFoundExactlyWhenAPairLiesInTwoPieces) {
     for (Piece& piece : pieces) {
       const auto range = [&] {
         const int64_t begin = uniform_between(rng, 0, 11);
-        return Range{begin, std::min<int64_t>(12, begin + uniform_between(rng, 0, 6))};
+        return Range{begin, std::min<int64_t>(12, begin + uniform_between(rng, 0, 9))};
       };
       const int64_t lowest = uniform_between(rng, -10, 6);
-      piece = {range(), range(), {lowest, lowest + uniform_between(rng, 0, 5)}};
+      piece = {range(), range(), {lowest, lowest + uniform_between(rng, 0, 12)}};
       if (uniform_below(rng, 3) == 0) piece.band.lowest = Band::kUnboundedBelow;
     }
     bool meet = false;
