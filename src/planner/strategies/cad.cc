@@ -1,5 +1,9 @@
 #include "planner/strategies/cad.h"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
 #include "planner/home_tasks.h"
 #include "planner/merge_tasks.h"
 #include "planner/request_batch.h"
@@ -13,21 +17,49 @@ namespace {
 // transport problem whose optimum matches the largest surplus with the largest room:
 //
 //   1. the server with the largest surplus over its cap gives min(surplus, room) at once, in the
-//   cut and to the
-//      receiver that add least bytes (cad_moves.h); again, until no server is above its cap or no
-//      cut fits;
+//      cut and to the receiver that add least bytes (cad_moves.h); again, until no server is above
+//      its cap or no cut fits;
 //   2. where the tile of cuts is too coarse for the cap (small batches), the most loaded server
-//   gives what best levels
-//      it with the least loaded one, as long as that lowers the larger of the two;
+//      gives what best levels it with the least loaded one, as long as that lowers the larger of
+//      the two;
 //   3. neighbouring tasks of a server are joined.
 //
 // Every move takes O(log n) time and a constant number of cuts; there are about as many moves as
-// servers.
+// servers, and one for each short document that moves.
 
 /// Moves above which a loop gives up: far more than it takes (at most about two a server, and one
 /// for each short document).
 int64_t move_limit(const CadState& state, size_t tasks) {
   return 16 * (static_cast<int64_t>(state.servers()) + 4) + 2 * static_cast<int64_t>(tasks);
+}
+
+/// An item below this part of the amount is given whole without a search: hundreds of short
+/// documents would otherwise each be searched, and no cut of a short document is better than a
+/// whole one.
+constexpr double kCrumb = 1.0 / 16;
+
+/// Gives whole items, the largest first, to the server with most room while they are crumbs of what
+/// it shall get. One receiver, because neighbouring chunks of a document then arrive as one range.
+/// True where it gave any.
+bool give_crumbs(CadState& state, Rank donor) {
+  const auto [room, receiver] = *state.by_room().rbegin();
+  const double wanted = std::min(-state.room(donor), room);
+  bool gave = false;
+  while (state.room(donor) < 0 && !state.items_of(donor).empty()) {
+    const auto [cost, item] = *state.items_of(donor).rbegin();
+    if (cost >= kCrumb * wanted || cost > state.room(receiver)) break;
+    state.give(item, state.item(item).piece, receiver);
+    gave = true;
+  }
+  return gave;
+}
+
+/// One move, or a run of crumbs; false where nothing fits anywhere.
+bool give_surplus(CadState& state, Rank donor) {
+  if (give_crumbs(state, donor)) return true;
+  const std::optional<Move> move = best_move(state, donor);
+  if (move) state.give(move->item, move->box, move->receiver);
+  return move.has_value();
 }
 
 void bring_under_caps(CadState& state, int64_t limit) {
@@ -38,10 +70,8 @@ void bring_under_caps(CadState& state, int64_t limit) {
   for (int64_t i = 0; i < limit && !donors.empty(); ++i) {
     const Rank donor = donors.begin()->second;
     donors.erase(donors.begin());
-    const std::optional<Move> move = best_move(state, donor);
-    if (!move) continue;
-    state.give(move->item, move->box, move->receiver);
-    if (state.room(donor) < 0) donors.insert({state.room(donor), donor});
+    if (give_surplus(state, donor) && state.room(donor) < 0)
+      donors.insert({state.room(donor), donor});
   }
 }
 

@@ -93,9 +93,8 @@ class BoxCuts {
       return part.q.empty() ? 0.0 : state_.cost(part);
     };
     int64_t n = first_reaching(last, amount_.wanted, cost_of);
-    if (cost_of(n) > amount_.most) --n;
-    if (n == 0) return;
-    const double cost = cost_of(n);
+    double cost = cost_of(n);
+    if (cost > amount_.most) cost = --n > 0 ? cost_of(n) : 0.0;
     if (cost > 0 && cost <= amount_.most) cuts_.push_back({box_of(n), trim(box_of(n)), cost});
   }
 

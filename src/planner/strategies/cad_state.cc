@@ -31,21 +31,23 @@ CadState::CadState(const PlanRequest& request, const Batch& batch, const std::ve
       by_server_(static_cast<size_t>(request.cluster.servers)),
       loads_(static_cast<size_t>(request.cluster.servers), 0.0),
       holders_(batch.documents.size()) {
-  for (int s = 0; s < servers(); ++s) by_load_.insert({0.0, s});
   double total = 0;
   int64_t pairs = 0;
   hold_shards();
   for (const Task& task : tasks) {
-    add_item(task.document, task.piece, task.server);
+    const double c = add_item(task.document, task.piece, task.server);
     if (spans_servers(task.document)) hold(task.server, task.document).kv.add(task.piece.kv);
-    total += items_.back().cost;
+    loads_[static_cast<size_t>(task.server)] += c;
+    total += c;
     pairs += count_pairs(task.piece);
   }
   double speeds = 0;
   for (int s = 0; s < servers(); ++s) speeds += request.cluster.speed(s);
   cap_per_speed_ = total / speeds * (1 + request.tolerance);
-  by_room_.clear();  // filled while the cap was not known
-  for (int s = 0; s < servers(); ++s) by_room_.insert({room(s), s});
+  for (int s = 0; s < servers(); ++s) {
+    by_room_.insert({room(s), s});
+    by_load_.insert({load(s) / request.cluster.speed(s), s});
+  }
   const ModelShape& shape = request.shape;
   const double row_bytes = static_cast<double>(shape.q_row_bytes() + shape.o_row_bytes()) *
                            static_cast<double>(shape.kv_row_bytes());
@@ -112,30 +114,31 @@ void CadState::give(int id, const Piece& box, Rank receiver) {
   const WorkItem whole = item(id);
   CADENZA_CHECK(receiver != whole.server && whole.cost > 0);
   remove_item(id);
-  const Piece part = trim(box);
+  double kept = 0;
   for (const Piece& rest : remainders(whole.piece, box)) {
-    if (!rest.q.empty()) add_item(whole.document, rest, whole.server);
+    if (!rest.q.empty()) kept += add_item(whole.document, rest, whole.server);
   }
-  add_item(whole.document, part, receiver);
+  const Piece part = trim(box);
+  add_load(receiver, add_item(whole.document, part, receiver));
+  add_load(whole.server, kept - whole.cost);
   if (at_home(receiver, whole.document)) return;
   Rows& rows = hold(receiver, whole.document);
   rows.q.add(part.q);
   rows.kv.add(part.kv);
 }
 
-void CadState::add_item(int document, const Piece& piece, Rank server) {
+double CadState::add_item(int document, const Piece& piece, Rank server) {
   const int id = static_cast<int>(items_.size());
   items_.push_back({document, piece, server, cost(piece)});
   by_server_[static_cast<size_t>(server)].insert({items_.back().cost, id});
   if (spans_servers(document)) together_[{server, document}].insert(id);
-  add_load(server, items_.back().cost);
+  return items_.back().cost;
 }
 
 void CadState::remove_item(int id) {
   WorkItem& gone = items_[static_cast<size_t>(id)];
   by_server_[static_cast<size_t>(gone.server)].erase({gone.cost, id});
   if (spans_servers(gone.document)) together_[{gone.server, gone.document}].erase(id);
-  add_load(gone.server, -gone.cost);
   gone.cost = 0;
 }
 

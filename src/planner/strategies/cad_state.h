@@ -76,7 +76,8 @@ class CadState {
   std::vector<Task> tasks() const;
 
  private:
-  void add_item(int document, const Piece& piece, Rank server);
+  /// Both leave the loads to the caller; add_item returns the cost.
+  double add_item(int document, const Piece& piece, Rank server);
   void remove_item(int id);
   void add_load(Rank server, double cost);
   Rows& hold(Rank server, int document);
