@@ -14,7 +14,8 @@
 
 namespace cadenza {
 
-/// What a strategy is given: documents and cluster, and homes where the data already lies somewhere.
+/// What a strategy is given: documents and cluster, and homes where the data already lies
+/// somewhere.
 struct PlanRequest {
   std::vector<Document> documents;  // shards are the homes where `homes_given`, ignored otherwise
   bool homes_given = false;
