@@ -9,6 +9,7 @@
 
 #include "base/cat.h"
 #include "base/error.h"
+#include "cli/launch_ranks.h"
 #include "cli/verb.h"
 
 namespace cadenza {
@@ -32,7 +33,8 @@ int fail(const std::string& message, ExitCode code) {
   std::string line = message;
   std::replace(line.begin(), line.end(), '\n', ' ');
   std::cout.flush();
-  std::cerr << "cadenza: error: " << line << '\n';
+  if (!report_error_to_launcher(static_cast<int>(code), line))
+    std::cerr << "cadenza: error: " << line << '\n';
   return static_cast<int>(code);
 }
 

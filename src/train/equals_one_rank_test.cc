@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "comm/collectives.h"
+#include "model/llama.h"
 #include "planner/strategy.h"
 #include "runtime/agree_on_plan.h"
 #include "runtime/rank_runtime.h"
