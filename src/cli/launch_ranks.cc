@@ -70,6 +70,7 @@ class Launch {
       if (process.running && ::waitpid(process.pid, &process.status, WNOHANG) == process.pid) {
         process.running = false;
         if (process.failed() && first_failed_ < 0) first_failed_ = static_cast<int>(rank);
+        if (process.killed() && killed_ < 0 && !asked_to_end_) killed_ = static_cast<int>(rank);
       }
       running |= process.running;
     }
@@ -93,7 +94,6 @@ class Launch {
     if (!end_by_ || !end_by_->passed()) return;
     signal_running(asked_to_end_ ? SIGKILL : SIGTERM);
     asked_to_end_ = true;
-    ended_by_us_ = true;
     end_by_ = Deadline::after_seconds(grace_seconds_);
   }
 
@@ -120,23 +120,18 @@ class Launch {
   int conclude() const {
     if (passed_on_) return say(static_cast<int>(ExitCode::kInterrupted), "interrupted; all ranks have ended");
     if (first_failed_ < 0) return static_cast<int>(ExitCode::kOk);
-    const RankProcess& first = processes_[static_cast<size_t>(first_failed_)];
-    if (!first.killed() || ended_by_us_) {
-      const std::vector<ReportedError> errors = reported_errors();
-      auto cause = std::ranges::find_if(errors, [](const ReportedError& error) {
-        return error.code != static_cast<int>(ExitCode::kPeerLost);
-      });
-      if (cause == errors.end()) cause = errors.begin();
-      if (cause != errors.end()) return say(cause->code, cat("rank ", cause->rank, ": ", cause->message));
-    }
-    for (size_t rank = 0; rank < processes_.size(); ++rank) {
-      const RankProcess& process = processes_[rank];
-      if (process.killed() && !ended_by_us_) return say_ended(rank, process);
-    }
-    return say_ended(static_cast<size_t>(first_failed_), first);
+    if (killed_ >= 0) return say_ended(killed_);
+    const std::vector<ReportedError> errors = reported_errors();
+    auto cause = std::ranges::find_if(errors, [](const ReportedError& error) {
+      return error.code != static_cast<int>(ExitCode::kPeerLost);
+    });
+    if (cause == errors.end()) cause = errors.begin();
+    if (cause != errors.end()) return say(cause->code, cat("rank ", cause->rank, ": ", cause->message));
+    return say_ended(first_failed_);
   }
 
-  static int say_ended(size_t rank, const RankProcess& process) {
+  int say_ended(int rank) const {
+    const RankProcess& process = processes_[static_cast<size_t>(rank)];
     return say(process.exit_code(), cat("rank ", rank, " (pid ", process.pid, ") ", process.ending(),
                                         "; the other ranks have ended"));
   }
@@ -149,9 +144,10 @@ class Launch {
   int errors_[2] = {-1, -1};
   std::vector<RankProcess> processes_;
   std::string reported_;
-  int first_failed_ = -1;
+  int first_failed_ = -1;  // in the order in which ends were seen
+  int killed_ = -1;        // first that died of a signal which was not ours
   std::optional<Deadline> end_by_;
-  bool passed_on_ = false, asked_to_end_ = false, ended_by_us_ = false;
+  bool passed_on_ = false, asked_to_end_ = false;
 };
 
 }  // namespace
