@@ -135,8 +135,8 @@ int64_t count_pairs(const Batch& batch) {
 
 void check_batch(const Batch& batch) {
   if (batch.homes < 1) {
-    throw DataError(cat("[batch] expected homes >= 1, got ", batch.homes,
-                        "; some rank must hold the tokens"));
+    throw DataError(
+        cat("[batch] expected homes >= 1, got ", batch.homes, "; some rank must hold the tokens"));
   }
   int64_t tokens = 0;
   for (size_t i = 0; i < batch.documents.size(); ++i) {

@@ -25,8 +25,8 @@ struct Document {
   int64_t length = 0;  // >= 1
   Mask mask;
   std::vector<Shard> shards;  // tile [0, length) in order; empty until homes are given
-  Range queries;              // the rows that the plan covers: {0, length} unless nano-batches split it
-  int nano_batch = 0;         // 0 or 1
+  Range queries;       // the rows that the plan covers: {0, length} unless nano-batches split it
+  int nano_batch = 0;  // 0 or 1
 
   bool operator==(const Document&) const = default;
 };
@@ -34,7 +34,7 @@ struct Document {
 /// Documents of one micro-batch with their homes. The rows of a rank are its shards ordered by
 /// (document, begin).
 struct Batch {
-  int homes = 1;    // ranks 0 .. homes - 1 hold tokens
+  int homes = 1;  // ranks 0 .. homes - 1 hold tokens
   std::vector<Document> documents;
 
   bool operator==(const Batch&) const = default;
@@ -42,8 +42,8 @@ struct Batch {
 
 /// One shard as its home holds it.
 struct LocalShard {
-  int document = 0;  // index into Batch::documents
-  Range rows;        // document coordinates
+  int document = 0;       // index into Batch::documents
+  Range rows;             // document coordinates
   int64_t first_row = 0;  // row of rows.begin in the home's buffers
 };
 
@@ -58,15 +58,15 @@ int64_t local_rows(const Batch& batch, Rank rank);
 std::vector<Document> documents_of_lengths(const std::vector<int64_t>& lengths);
 
 /// Homes by sequential fill: documents in order, tokens_per_rank on each rank, a document that does
-/// not fit goes on on the next rank. ConfigError (with the number that would do) when the batch does
-/// not fit.
+/// not fit goes on on the next rank. ConfigError (with the number that would do) when the batch
+/// does not fit.
 Batch fill_sequentially(std::vector<Document> documents, int ranks, int64_t tokens_per_rank);
 
 /// All pairs that the masks allow, over the documents' `queries`.
 int64_t count_pairs(const Batch& batch);
 
-/// Throws DataError naming document and range unless lengths and queries make sense, every document's
-/// shards tile it (none of them empty) and homes exist.
+/// Throws DataError naming document and range unless lengths and queries make sense, every
+/// document's shards tile it (none of them empty) and homes exist.
 void check_batch(const Batch& batch);
 
 }  // namespace cadenza

@@ -9,8 +9,9 @@
 
 namespace cadenza {
 
-/// A planner input: {"servers", "tokens_per_server", "documents": [lengths]} (more keys are allowed), or a plain JSON
-/// array of lengths, where servers and tokens_per_server must come from the command line.
+/// A planner input: {"servers", "tokens_per_server", "documents": [lengths]} (more keys are
+/// allowed), or a plain JSON array of lengths, where servers and tokens_per_server must come from
+/// the command line.
 struct BatchFile {
   std::string name;
   std::optional<int> servers;

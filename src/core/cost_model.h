@@ -6,8 +6,8 @@
 
 namespace cadenza {
 
-/// Predicts how long a server computes a task. Units are the model's own, the same for all tasks: seconds for a
-/// profile, pairs where nothing was measured. Only ratios matter to a planner.
+/// Predicts how long a server computes a task. Units are the model's own, the same for all tasks:
+/// seconds for a profile, pairs where nothing was measured. Only ratios matter to a planner.
 class CostModel {
  public:
   virtual ~CostModel() = default;

@@ -33,8 +33,8 @@ PieceIndex::PieceIndex(std::vector<Piece> pieces)
   const auto fill = [this](const auto& self, size_t begin, size_t end) -> int64_t {
     if (begin == end) return std::numeric_limits<int64_t>::min();
     const size_t middle = begin + (end - begin) / 2;
-    return largest_end_[middle] = std::max({pieces_[middle].q.end, self(self, begin, middle),
-                                            self(self, middle + 1, end)});
+    return largest_end_[middle] = std::max(
+               {pieces_[middle].q.end, self(self, begin, middle), self(self, middle + 1, end)});
   };
   fill(fill, 0, pieces_.size());
 }

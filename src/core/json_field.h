@@ -9,8 +9,8 @@
 
 namespace cadenza {
 
-/// A value of a JSON file together with its path in it, so that an error can say which one it is. Holds references:
-/// the JSON and the file's name must outlive it.
+/// A value of a JSON file together with its path in it, so that an error can say which one it is.
+/// Holds references: the JSON and the file's name must outlive it.
 class JsonField {
  public:
   /// The root. `place` starts every error ("plan" gives "[plan] FILE: ...").

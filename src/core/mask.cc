@@ -11,7 +11,8 @@ namespace {
 
 void require(bool condition, const char* field, const char* expected, int64_t got) {
   if (condition) return;
-  throw DataError(cat("[mask] expected ", field, ' ', expected, ", got ", got, "; correct the mask"));
+  throw DataError(
+      cat("[mask] expected ", field, ' ', expected, ", got ", got, "; correct the mask"));
 }
 
 // Two parts: the sinks, and the window over the other keys, so that each key is seen once.
@@ -62,12 +63,18 @@ std::vector<Piece> checked_pieces(const Mask& mask, int64_t length) {
 std::vector<Piece> untrimmed_pieces(const Mask& mask, int64_t length) {
   const Range all{0, length};
   switch (mask.kind) {
-    case Mask::Kind::kCausal: return {{all, all, Band::causal()}};
-    case Mask::Kind::kWindow: return window_pieces(mask, length);
-    case Mask::Kind::kChunked: return chunked_pieces(mask, length);
-    case Mask::Kind::kPrefix: return prefix_pieces(mask, length);
-    case Mask::Kind::kFull: return {{all, all, Band::full()}};
-    case Mask::Kind::kPieces: return checked_pieces(mask, length);
+    case Mask::Kind::kCausal:
+      return {{all, all, Band::causal()}};
+    case Mask::Kind::kWindow:
+      return window_pieces(mask, length);
+    case Mask::Kind::kChunked:
+      return chunked_pieces(mask, length);
+    case Mask::Kind::kPrefix:
+      return prefix_pieces(mask, length);
+    case Mask::Kind::kFull:
+      return {{all, all, Band::full()}};
+    case Mask::Kind::kPieces:
+      return checked_pieces(mask, length);
   }
   throw InternalError("[mask] a kind outside the enum");
 }
@@ -85,12 +92,18 @@ std::vector<Piece> mask_pieces(const Mask& mask, int64_t length) {
 
 const char* mask_kind_name(Mask::Kind kind) {
   switch (kind) {
-    case Mask::Kind::kCausal: return "causal";
-    case Mask::Kind::kWindow: return "window";
-    case Mask::Kind::kChunked: return "chunked";
-    case Mask::Kind::kPrefix: return "prefix";
-    case Mask::Kind::kFull: return "full";
-    case Mask::Kind::kPieces: return "pieces";
+    case Mask::Kind::kCausal:
+      return "causal";
+    case Mask::Kind::kWindow:
+      return "window";
+    case Mask::Kind::kChunked:
+      return "chunked";
+    case Mask::Kind::kPrefix:
+      return "prefix";
+    case Mask::Kind::kFull:
+      return "full";
+    case Mask::Kind::kPieces:
+      return "pieces";
   }
   throw InternalError("[mask] a kind outside the enum");
 }

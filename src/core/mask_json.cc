@@ -57,13 +57,18 @@ Json mask_to_json(const Mask& mask) {
   Json json = {{"kind", mask_kind_name(mask.kind)}};
   switch (mask.kind) {
     case Mask::Kind::kCausal:
-    case Mask::Kind::kFull: break;
+    case Mask::Kind::kFull:
+      break;
     case Mask::Kind::kWindow:
       json["window"] = mask.window;
       json["sinks"] = mask.sinks;
       break;
-    case Mask::Kind::kChunked: json["chunk"] = mask.chunk; break;
-    case Mask::Kind::kPrefix: json["prefix"] = mask.prefix; break;
+    case Mask::Kind::kChunked:
+      json["chunk"] = mask.chunk;
+      break;
+    case Mask::Kind::kPrefix:
+      json["prefix"] = mask.prefix;
+      break;
     case Mask::Kind::kPieces:
       json["pieces"] = Json::array();
       for (const Piece& piece : mask.explicit_pieces) {
@@ -79,13 +84,18 @@ Mask mask_from_field(const JsonField& field) {
   mask.kind = kind_of(field.at("kind"));
   switch (mask.kind) {
     case Mask::Kind::kCausal:
-    case Mask::Kind::kFull: break;
+    case Mask::Kind::kFull:
+      break;
     case Mask::Kind::kWindow:
       mask.window = field.at("window").integer(1, kMaxTokens);
       mask.sinks = optional_integer(field, "sinks", 0);
       break;
-    case Mask::Kind::kChunked: mask.chunk = field.at("chunk").integer(1, kMaxTokens); break;
-    case Mask::Kind::kPrefix: mask.prefix = field.at("prefix").integer(0, kMaxTokens); break;
+    case Mask::Kind::kChunked:
+      mask.chunk = field.at("chunk").integer(1, kMaxTokens);
+      break;
+    case Mask::Kind::kPrefix:
+      mask.prefix = field.at("prefix").integer(0, kMaxTokens);
+      break;
     case Mask::Kind::kPieces: {
       const JsonField pieces = field.at("pieces");
       for (size_t i = 0; i < pieces.size(); ++i) {

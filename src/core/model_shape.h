@@ -6,7 +6,8 @@
 
 namespace cadenza {
 
-/// What attention, planner and exchange need to know of a model. Query head h reads kv head h / (heads / kv_heads).
+/// What attention, planner and exchange need to know of a model. Query head h reads kv head h /
+/// (heads / kv_heads).
 struct ModelShape {
   int64_t heads = 32;
   int64_t kv_heads = 8;
@@ -15,7 +16,9 @@ struct ModelShape {
 
   int64_t q_row_bytes() const { return heads * head_dim * dtype_bytes(dtype); }
   int64_t kv_row_bytes() const { return 2 * kv_heads * head_dim * dtype_bytes(dtype); }  // K and V
-  int64_t o_row_bytes() const { return q_row_bytes(); }  // O alone; its LSE (4 bytes a head) is counted apart
+  int64_t o_row_bytes() const {
+    return q_row_bytes();
+  }  // O alone; its LSE (4 bytes a head) is counted apart
 };
 
 }  // namespace cadenza

@@ -14,8 +14,8 @@ struct Read {
   Range heads;
 };
 
-// The union of the rows of all reads that cover `heads`, as disjoint ranges without gaps of zero between them.
-// `reads` are ordered by rows.begin.
+// The union of the rows of all reads that cover `heads`, as disjoint ranges without gaps of zero
+// between them. `reads` are ordered by rows.begin.
 std::vector<Range> union_of_rows(const std::vector<Read>& reads, Range heads) {
   std::vector<Range> rows;
   for (const Read& read : reads) {
@@ -42,8 +42,8 @@ std::vector<int64_t> head_boundaries(const std::vector<Read>& reads) {
   return boundaries;
 }
 
-// Between two neighbouring boundaries all heads need the same rows: unite the rows there, and join neighbouring head
-// intervals that turn out equal.
+// Between two neighbouring boundaries all heads need the same rows: unite the rows there, and join
+// neighbouring head intervals that turn out equal.
 void append_needs(int document, std::vector<Read> reads, std::vector<NeededRows>& needs) {
   std::sort(reads.begin(), reads.end(),
             [](const Read& a, const Read& b) { return a.rows.begin < b.rows.begin; });
@@ -70,8 +70,8 @@ void append_needs(int document, std::vector<Read> reads, std::vector<NeededRows>
 Range resolved_heads(const Task& task, int64_t heads) {
   if (task.heads.empty()) return {0, heads};
   if (Range{0, heads}.contains(task.heads)) return task.heads;
-  throw PlanError(cat("[plan] document ", task.document, ": expected head ranges inside [0, ", heads,
-                      "), got ", task.heads, "; plan with the model's number of heads"));
+  throw PlanError(cat("[plan] document ", task.document, ": expected head ranges inside [0, ",
+                      heads, "), got ", task.heads, "; plan with the model's number of heads"));
 }
 
 // Tasks of one server and document.

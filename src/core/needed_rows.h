@@ -15,9 +15,9 @@ struct NeededRows {
   bool operator==(const NeededRows&) const = default;
 };
 
-/// What one server's tasks read: disjoint (rows × heads) rectangles ordered by (document, heads.begin, rows.begin),
-/// each row × head once however many tasks read it, rows without an allowed pair left out. Adjacent head ranges that
-/// need the same rows are one rectangle.
+/// What one server's tasks read: disjoint (rows × heads) rectangles ordered by (document,
+/// heads.begin, rows.begin), each row × head once however many tasks read it, rows without an
+/// allowed pair left out. Adjacent head ranges that need the same rows are one rectangle.
 struct ServerNeeds {
   std::vector<NeededRows> q;
   std::vector<NeededRows> kv;

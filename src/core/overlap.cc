@@ -66,7 +66,8 @@ class Sweep {
     return meeting(**std::prev(next), **next);
   }
 
-  // `lower` has the smaller keys at the current row. The first row, from this one on, at which they share a key.
+  // `lower` has the smaller keys at the current row. The first row, from this one on, at which they
+  // share a key.
   std::optional<Overlap> meeting(const Strip& lower, const Strip& upper) const {
     const int64_t end = std::min(lower.q.end, upper.q.end);
     if (end <= row_) return std::nullopt;

@@ -3,8 +3,8 @@
 namespace cadenza {
 namespace {
 
-// The same pairs with a band no wider than the rectangle's own differences (by at most one), so that arithmetic on
-// open or absurd bands cannot overflow. Requires non-empty ranges.
+// The same pairs with a band no wider than the rectangle's own differences (by at most one), so
+// that arithmetic on open or absurd bands cannot overflow. Requires non-empty ranges.
 Band clamp_to_ranges(const Piece& piece) {
   const int64_t least = piece.kv.begin - (piece.q.end - 1);
   const int64_t greatest = piece.kv.end - 1 - piece.q.begin;
@@ -19,8 +19,8 @@ int64_t clamped_series(int64_t y, int64_t m) {
   return m * (m + 1) / 2 + (y - 1 - m) * m;
 }
 
-// Pairs of the rectangle with k - q <= bound: query q has clamp(q + bound + 1 - kv.begin, 0, keys) of them, an
-// arithmetic series in q. At most 2^62 for 2^31 rows and keys.
+// Pairs of the rectangle with k - q <= bound: query q has clamp(q + bound + 1 - kv.begin, 0, keys)
+// of them, an arithmetic series in q. At most 2^62 for 2^31 rows and keys.
 int64_t pairs_up_to(Range q, Range kv, int64_t bound) {
   const int64_t first = q.begin + bound + 1 - kv.begin;
   return clamped_series(first + q.size(), kv.size()) - clamped_series(first, kv.size());
@@ -34,9 +34,15 @@ Piece without_pairs(const Piece& piece) {
 
 std::ostream& operator<<(std::ostream& out, Band band) {
   out << '[';
-  if (band.lowest <= Band::kUnboundedBelow) out << "open"; else out << band.lowest;
+  if (band.lowest <= Band::kUnboundedBelow)
+    out << "open";
+  else
+    out << band.lowest;
   out << ", ";
-  if (band.highest >= Band::kUnboundedAbove) out << "open"; else out << band.highest;
+  if (band.highest >= Band::kUnboundedAbove)
+    out << "open";
+  else
+    out << band.highest;
   return out << ']';
 }
 
@@ -48,7 +54,8 @@ int64_t count_pairs(const Piece& piece) {
 }
 
 Piece intersect(const Piece& a, const Piece& b) {
-  return {intersect(a.q, b.q), intersect(a.kv, b.kv),
+  return {intersect(a.q, b.q),
+          intersect(a.kv, b.kv),
           {std::max(a.band.lowest, b.band.lowest), std::min(a.band.highest, b.band.highest)}};
 }
 
@@ -64,7 +71,8 @@ Piece trim(const Piece& piece) {
   if (count_pairs(piece) == 0) return without_pairs(piece);
   const Band band = clamp_to_ranges(piece);
   // Query q sees a key unless all of kv lies above q + highest or below q + lowest; keys likewise.
-  const Range q = intersect(piece.q, Range{piece.kv.begin - band.highest, piece.kv.end - band.lowest});
+  const Range q =
+      intersect(piece.q, Range{piece.kv.begin - band.highest, piece.kv.end - band.lowest});
   const Range kv = intersect(piece.kv, Range{q.begin + band.lowest, q.end + band.highest});
   return {q, kv, piece.band};
 }

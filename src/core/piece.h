@@ -23,7 +23,8 @@ struct Band {
 
 std::ostream& operator<<(std::ostream& out, Band band);
 
-/// The (q, k) pairs of a q range × a kv range whose difference lies in a band: the shape of every mask piece and task.
+/// The (q, k) pairs of a q range × a kv range whose difference lies in a band: the shape of every
+/// mask piece and task.
 struct Piece {
   Range q;
   Range kv;
@@ -41,9 +42,9 @@ Piece intersect(const Piece& a, const Piece& b);
 /// Keys that query `q` sees; empty where it sees none. Requires nothing of q.
 Range keys_of_query(const Piece& piece, int64_t q);
 
-/// The smallest q and kv ranges that hold the same pairs: no row at either end without an allowed pair. A piece
-/// without pairs comes back with empty ranges. The pairs of a piece being convex, every q row that remains has a pair,
-/// and every kv row too.
+/// The smallest q and kv ranges that hold the same pairs: no row at either end without an allowed
+/// pair. A piece without pairs comes back with empty ranges. The pairs of a piece being convex,
+/// every q row that remains has a pair, and every kv row too.
 Piece trim(const Piece& piece);
 
 }  // namespace cadenza

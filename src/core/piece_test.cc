@@ -23,7 +23,8 @@ int64_t brute_pairs(const Piece& piece) {
   return pairs;
 }
 
-// All ranges inside [0, size], empty ones included, with all bands that differ on them, open ones included.
+// All ranges inside [0, size], empty ones included, with all bands that differ on them, open ones
+// included.
 std::vector<Piece> all_small_pieces(int64_t size) {
   std::vector<Range> ranges;
   for (int64_t begin = 0; begin <= size; ++begin) {

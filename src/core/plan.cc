@@ -72,8 +72,8 @@ void add_task(Hasher& hasher, const Task& task) {
   hasher.add(int64_t{task.via});
 }
 
-// A sum of shares pairs × heads / all_heads, kept as whole pairs and a rest in units of 1 / all_heads: the products
-// themselves could pass 64 bits.
+// A sum of shares pairs × heads / all_heads, kept as whole pairs and a rest in units of 1 /
+// all_heads: the products themselves could pass 64 bits.
 struct ShareSum {
   int64_t whole = 0;
   int64_t rest = 0;

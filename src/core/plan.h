@@ -9,14 +9,16 @@
 
 namespace cadenza {
 
-/// One unit of core attention: the pairs of `piece`, for a range of query heads, computed by one server.
+/// One unit of core attention: the pairs of `piece`, for a range of query heads, computed by one
+/// server.
 struct Task {
   int document = 0;
   Piece piece;
-  Range heads;        // query heads; empty = all
+  Range heads;  // query heads; empty = all
   Rank server = 0;
-  int round = 0;      // rows of round r travel while round r - 1 computes
-  Rank via = kHome;   // kHome: rows come from their home; else from a server that held them in an earlier round
+  int round = 0;     // rows of round r travel while round r - 1 computes
+  Rank via = kHome;  // kHome: rows come from their home; else from a server that held them in an
+                     // earlier round
 
   static constexpr Rank kHome = -1;
   bool operator==(const Task&) const = default;
@@ -32,8 +34,9 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
-/// The number of query heads that tasks name: the largest end of a head range; 0 where every task has
-/// all heads. A plan does not know the model: whoever does compares this with the model's heads.
+/// The number of query heads that tasks name: the largest end of a head range; 0 where every task
+/// has all heads. A plan does not know the model: whoever does compares this with the model's
+/// heads.
 int64_t named_heads(const Plan& plan);
 
 /// Pairs per server, in the order of ranks. A task with a part of the heads counts its share of

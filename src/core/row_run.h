@@ -4,7 +4,8 @@
 
 namespace cadenza {
 
-/// A run of neighbouring rows × neighbouring heads of a local buffer: the unit in which rows are packed.
+/// A run of neighbouring rows × neighbouring heads of a local buffer: the unit in which rows are
+/// packed.
 struct RowRun {
   Range rows;   // rows of the buffer
   Range heads;  // query heads in Q-like buffers, kv heads in K- and V-like ones

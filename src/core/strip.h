@@ -16,14 +16,14 @@ struct Strip {
   int64_t right = 0;       // end of the keys at q.begin
   int64_t left_slope = 0;  // 0 or 1
   int64_t right_slope = 0;
-  size_t piece = 0;        // index of the piece that it is a part of
+  size_t piece = 0;  // index of the piece that it is a part of
 
   int64_t left_at(int64_t row) const { return left + left_slope * (row - q.begin); }
   int64_t right_at(int64_t row) const { return right + right_slope * (row - q.begin); }
 };
 
-/// Cuts a piece at the two rows where an end changes from a side of the rectangle to a side of the band: at most
-/// three strips, in order of q, together the pairs of the piece.
+/// Cuts a piece at the two rows where an end changes from a side of the rectangle to a side of the
+/// band: at most three strips, in order of q, together the pairs of the piece.
 void append_strips(const Piece& piece, size_t index, std::vector<Strip>& strips);
 
 }  // namespace cadenza

@@ -8,7 +8,8 @@
 namespace cadenza {
 namespace {
 
-// Answers how many rows of a range of one document live on a rank, in O(log shards), however the document is scattered.
+// Answers how many rows of a range of one document live on a rank, in O(log shards), however the
+// document is scattered.
 class HomeRows {
  public:
   explicit HomeRows(const Document& document) : shards_(document.shards) {
@@ -29,7 +30,8 @@ class HomeRows {
     return std::pair(a.home, a.rows.begin) < std::pair(b.home, b.rows.begin);
   }
 
-  // Rows of all ranks below `home`, and of `home` below `row`: differences of it are what count() wants.
+  // Rows of all ranks below `home`, and of `home` below `row`: differences of it are what count()
+  // wants.
   int64_t count_below(int64_t row, Rank home) const {
     const auto after =
         std::lower_bound(shards_.begin(), shards_.end(), Shard{{row, row}, home}, before);

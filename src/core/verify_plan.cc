@@ -56,8 +56,8 @@ void check_places(const Task& task, size_t id, int servers) {
   }
   if (task.via == Task::kHome) return;
   if (task.via < 0 || task.via >= servers || task.via == task.server || task.round == 0) {
-    refuse(cat("document ", task.document, ": expected rows of task ", id, " (server ",
-               task.server, ", round ", task.round,
+    refuse(cat("document ", task.document, ": expected rows of task ", id, " (server ", task.server,
+               ", round ", task.round,
                ") to come from their home, or via another server that held them in an earlier",
                " round, got via ", task.via, "; correct via or round"));
   }
@@ -81,8 +81,8 @@ void check_numbers(const Plan& plan) {
   }
 }
 
-// Steps 2 to 4 for one document. Head ranges cut the heads into intervals that every task computes wholly or not at
-// all; each interval must be covered by itself.
+// Steps 2 to 4 for one document. Head ranges cut the heads into intervals that every task computes
+// wholly or not at all; each interval must be covered by itself.
 class DocumentProof {
  public:
   DocumentProof(const Plan& plan, size_t index, const TaskIds& ids, int64_t heads)
@@ -138,11 +138,12 @@ class DocumentProof {
     CADENZA_CHECK(q.has_value(), "document ", index_, ", missing pairs ", missing);
     const auto keys = first_missing(keys_at(mask_.pieces(), *q), keys_at(pieces, *q));
     CADENZA_CHECK(keys.has_value(), "document ", index_, ", query ", *q);
-    refuse(cat(document(), "query ", *q, ", keys ", *keys, head_text(heads),
-               " are in no task (", missing, " pairs are missing there in all); add a task"));
+    refuse(cat(document(), "query ", *q, ", keys ", *keys, head_text(heads), " are in no task (",
+               missing, " pairs are missing there in all); add a task"));
   }
 
-  // Between neighbouring ends of head ranges. One interval, all heads, where no task of the document names heads.
+  // Between neighbouring ends of head ranges. One interval, all heads, where no task of the
+  // document names heads.
   std::vector<Range> head_intervals() const {
     std::vector<int64_t> cuts = {0, std::max<int64_t>(heads_, 1)};
     for (const size_t id : ids_) {

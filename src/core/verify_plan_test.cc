@@ -178,14 +178,29 @@ void damage(Rng& rng, Plan& plan) {
   Task& task = plan.tasks[id];
   const int64_t step = one_in(rng, 2) ? 1 : -1;
   switch (uniform_below(rng, 8)) {
-    case 0: plan.tasks.erase(plan.tasks.begin() + static_cast<std::ptrdiff_t>(id)); return;
-    case 1: plan.tasks.push_back(Task(task)); return;
-    case 2: shift(task.piece.q, step); return;
-    case 3: shift(task.piece.kv, step); return;
-    case 4: task.piece.band.highest += 1; return;
-    case 5: task.piece.band.lowest -= 1; return;
-    case 6: task.piece.kv.end += step; return;
-    default: task.heads = {step == 1 ? 0 : 1, kHeads - (step == 1 ? 1 : 0)};
+    case 0:
+      plan.tasks.erase(plan.tasks.begin() + static_cast<std::ptrdiff_t>(id));
+      return;
+    case 1:
+      plan.tasks.push_back(Task(task));
+      return;
+    case 2:
+      shift(task.piece.q, step);
+      return;
+    case 3:
+      shift(task.piece.kv, step);
+      return;
+    case 4:
+      task.piece.band.highest += 1;
+      return;
+    case 5:
+      task.piece.band.lowest -= 1;
+      return;
+    case 6:
+      task.piece.kv.end += step;
+      return;
+    default:
+      task.heads = {step == 1 ? 0 : 1, kHeads - (step == 1 ? 1 : 0)};
   }
 }
 
@@ -207,7 +222,8 @@ void expect_true_claim(const Plan& plan, const std::string& message) {
   EXPECT_TRUE(bad_documents(plan).contains(index));
   const Document& document = plan.batch.documents[static_cast<size_t>(index)];
   const int64_t head = head_named(message);
-  if (std::regex_search(message, match, std::regex("tasks (\\d+) and (\\d+) both .* (\\d+), key (\\d+)"))) {
+  if (std::regex_search(message, match,
+                        std::regex("tasks (\\d+) and (\\d+) both .* (\\d+), key (\\d+)"))) {
     EXPECT_NE(number(match, 1), number(match, 2));
     for (const size_t task : {1u, 2u}) {
       const auto id = static_cast<size_t>(number(match, task));
@@ -216,8 +232,8 @@ void expect_true_claim(const Plan& plan, const std::string& message) {
   } else if (std::regex_search(message, match,
                                std::regex("task (\\d+) computes query (\\d+), key (\\d+)"))) {
     const auto id = static_cast<size_t>(number(match, 1));
-    EXPECT_TRUE(task_holds(plan.tasks[id], number(match, 2), number(match, 3),
-                           plan.tasks[id].heads.begin));
+    EXPECT_TRUE(
+        task_holds(plan.tasks[id], number(match, 2), number(match, 3), plan.tasks[id].heads.begin));
     EXPECT_FALSE(allows(document, number(match, 2), number(match, 3)));
   } else if (std::regex_search(message, match,
                                std::regex("query (\\d+), keys \\[(\\d+), (\\d+)\\)"))) {
@@ -282,7 +298,8 @@ TEST(VerifyPlan, NamesHeadsThatNobodyComputes) {
   EXPECT_NO_THROW(verify_plan(plan));
 }
 
-// All documents of a plan have the same heads: a document may not stop below another one's last head.
+// All documents of a plan have the same heads: a document may not stop below another one's last
+// head.
 TEST(VerifyPlan, HeadsOfOneDocumentBindTheOthers) {
   Plan plan = causal_plan(8, {task_of({0, 4}, {0, 4}), task_of({0, 4}, {0, 4}),
                               task_of({0, 4}, {0, 4}), task_of({0, 4}, {0, 4})});
@@ -329,8 +346,18 @@ TEST(VerifyPlan, RefusesNumbersWithoutSense) {
   refused([](Plan& p) { p.tasks[0].heads = {3, 1}; }, "head range of task 0, got [3, 1)");
   refused([](Plan& p) { p.tasks[0].round = -1; }, "round >= 0, got -1");
   refused([](Plan& p) { p.tasks[0].via = 1; }, "got via 1");
-  refused([](Plan& p) { p.tasks[0].via = 7; p.tasks[0].round = 1; }, "got via 7");
-  refused([](Plan& p) { p.tasks[0].via = 0; p.tasks[0].round = 1; }, "got via 0");
+  refused(
+      [](Plan& p) {
+        p.tasks[0].via = 7;
+        p.tasks[0].round = 1;
+      },
+      "got via 7");
+  refused(
+      [](Plan& p) {
+        p.tasks[0].via = 0;
+        p.tasks[0].round = 1;
+      },
+      "got via 0");
   refused([](Plan& p) { p.batch.homes = 3; }, "got 2 servers and 3 homes");
   refused([](Plan& p) { p.batch.documents[0].shards[0].rows.end = 7; }, "rows [7, 8) without");
   refused([](Plan& p) { p.batch.documents[0].shards[0].home = 1; }, "home from 0 to 0, got 1");

@@ -5,7 +5,8 @@
 namespace cadenza {
 namespace {
 
-// Written so that a NaN or an infinity anywhere fails: every test is "is it good", never "is it bad".
+// Written so that a NaN or an infinity anywhere fails: every test is "is it good", never "is it
+// bad".
 template <typename Expected>
 testing::AssertionResult compare(std::span<const float> a, std::span<const Expected> b,
                                  double tolerance) {

@@ -13,9 +13,12 @@ bool one_in(Rng& rng, uint64_t n) { return uniform_below(rng, n) == 0; }
 int64_t random_length(Rng& rng, int64_t max_length) {
   const int64_t length = uniform_between(rng, 1, max_length);
   switch (uniform_below(rng, 4)) {
-    case 0: return 1;
-    case 1: return length;
-    default: return length % 2 == 1 ? length : length - 1;
+    case 0:
+      return 1;
+    case 1:
+      return length;
+    default:
+      return length % 2 == 1 ? length : length - 1;
   }
 }
 
@@ -24,16 +27,28 @@ Mask random_mask(Rng& rng, int64_t length) {
   Mask mask;
   const auto number = [&](int64_t low) { return uniform_between(rng, low, length + 2); };
   switch (uniform_below(rng, 6)) {
-    case 0: mask.kind = Mask::Kind::kFull; break;
-    case 1: mask.kind = Mask::Kind::kChunked; mask.chunk = number(1); break;
-    case 2: mask.kind = Mask::Kind::kPrefix; mask.prefix = number(0); break;
-    case 3: mask.kind = Mask::Kind::kWindow; mask.window = number(1); break;
+    case 0:
+      mask.kind = Mask::Kind::kFull;
+      break;
+    case 1:
+      mask.kind = Mask::Kind::kChunked;
+      mask.chunk = number(1);
+      break;
+    case 2:
+      mask.kind = Mask::Kind::kPrefix;
+      mask.prefix = number(0);
+      break;
+    case 3:
+      mask.kind = Mask::Kind::kWindow;
+      mask.window = number(1);
+      break;
     case 4:
       mask.kind = Mask::Kind::kWindow;
       mask.window = number(1);
       mask.sinks = uniform_between(rng, 1, 4);
       break;
-    default: break;
+    default:
+      break;
   }
   return mask;
 }

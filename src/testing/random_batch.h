@@ -13,8 +13,9 @@ struct RandomBatchOptions {
   bool masks = false;  // also window (with sinks), chunked, prefix, full; else causal
 };
 
-/// Odd lengths, one-token documents, sometimes one document over all ranks, sometimes fewer documents than ranks, and
-/// sometimes a rank without any token. Homes are contiguous shards at random cuts.
+/// Odd lengths, one-token documents, sometimes one document over all ranks, sometimes fewer
+/// documents than ranks, and sometimes a rank without any token. Homes are contiguous shards at
+/// random cuts.
 Batch random_batch(Rng& rng, const RandomBatchOptions& options);
 
 }  // namespace cadenza
