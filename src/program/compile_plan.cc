@@ -162,11 +162,10 @@ class Compiler {
 std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads) {
   CADENZA_CHECK(heads >= 1 && kv_heads >= 1 && heads % kv_heads == 0, heads, " heads, ", kv_heads, " kv heads");
   refuse_rounds(plan.plan());
-  for (const Task& task : plan.plan().tasks) {
-    if (task.heads.end > heads) {
-      throw PlanError(cat("[program] a task of document ", task.document, " names heads ", task.heads,
-                          ", but the model has ", heads));
-    }
+  const int64_t named = named_heads(plan.plan());
+  if (named != 0 && named != heads) {
+    throw PlanError(cat("[program] the plan's tasks name ", named, " query heads, the model has ", heads,
+                        "; plan again for this model"));
   }
   return Compiler(plan.plan(), heads, kv_heads).compile();
 }
