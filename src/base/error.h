@@ -16,8 +16,9 @@ enum class ExitCode : int {
   kInterrupted = 130,  // Ctrl-C
 };
 
-/// Base of every exception thrown on purpose. A message names the place in brackets, what was expected, what came
-/// and what to do: "[planner/cad] expected servers >= 1, got 0; give --servers".
+/// Base of every exception thrown on purpose. A message names the place in brackets, what was
+/// expected, what came and what to do: "[planner/cad] expected servers >= 1, got 0; give
+/// --servers".
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
@@ -37,7 +38,8 @@ struct DataError : Error {
   explicit DataError(const std::string& message) : Error(ExitCode::kUsage, message) {}
 };
 
-/// A plan does not cover the batch exactly, or does not fit. Ours, unless the plan came from a file.
+/// A plan does not cover the batch exactly, or does not fit. Ours, unless the plan came from a
+/// file.
 struct PlanError : Error {
   explicit PlanError(const std::string& message) : Error(ExitCode::kPlanRefused, message) {}
 };
@@ -45,7 +47,8 @@ struct PlanError : Error {
 /// A peer died, left or missed a deadline. `peer` is its rank, -1 where it is not known.
 class PeerError : public Error {
  public:
-  PeerError(int peer, const std::string& message) : Error(ExitCode::kPeerLost, message), peer_(peer) {}
+  PeerError(int peer, const std::string& message)
+      : Error(ExitCode::kPeerLost, message), peer_(peer) {}
   int peer() const { return peer_; }
 
  private:

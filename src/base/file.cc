@@ -35,7 +35,8 @@ void write_file(const std::string& path, const std::string& content) {
   if (!out || failed) {
     const std::string why = failed ? failed.message() : std::strerror(errno);
     std::filesystem::remove(part, failed);
-    throw DataError(cat("[file] cannot write ", path, ": ", why, "; check the folder and free space"));
+    throw DataError(
+        cat("[file] cannot write ", path, ": ", why, "; check the folder and free space"));
   }
 }
 

@@ -15,7 +15,8 @@ inline uint64_t hash_bytes(std::string_view bytes, uint64_t state = 0xcbf29ce484
 /// 16 hexadecimal digits.
 inline std::string hash_text(uint64_t hash) {
   std::string text(16, '0');
-  for (int i = 15; i >= 0; --i, hash >>= 4) text[static_cast<size_t>(i)] = "0123456789abcdef"[hash & 15];
+  for (int i = 15; i >= 0; --i, hash >>= 4)
+    text[static_cast<size_t>(i)] = "0123456789abcdef"[hash & 15];
   return text;
 }
 

@@ -1,8 +1,7 @@
 #include "base/interrupt.h"
 
-#include <csignal>
-
 #include <atomic>
+#include <csignal>
 
 #include "base/error.h"
 
@@ -10,7 +9,8 @@ namespace cadenza {
 namespace {
 
 std::atomic<bool> g_requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
+static_assert(std::atomic<bool>::is_always_lock_free,
+              "a signal handler may only touch lock-free atomics");
 
 void on_signal(int signal) {
   if (g_requested.exchange(true)) {

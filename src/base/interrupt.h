@@ -2,7 +2,8 @@
 
 namespace cadenza {
 
-/// Makes SIGINT and SIGTERM set a flag instead of ending the process; a second SIGINT ends it at once.
+/// Makes SIGINT and SIGTERM set a flag instead of ending the process; a second SIGINT ends it at
+/// once.
 void install_interrupt_handler();
 
 /// True once the user asked to stop.

@@ -4,7 +4,8 @@
 
 namespace cadenza {
 
-/// Messages to standard error, one line each, "cadenza[rank] level: text". Standard output carries results only.
+/// Messages to standard error, one line each, "cadenza[rank] level: text". Standard output carries
+/// results only.
 void log_info(const std::string& text);
 void log_warning(const std::string& text);
 void log_error(const std::string& text);

@@ -6,8 +6,8 @@
 
 namespace cadenza {
 
-/// Counts the bytes of tensors and exchange buffers alive in this process: every buffer of the runtime and every
-/// CPU allocation of libtorch goes through here. Thread-safe.
+/// Counts the bytes of tensors and exchange buffers alive in this process: every buffer of the
+/// runtime and every CPU allocation of libtorch goes through here. Thread-safe.
 class MemoryCounter {
  public:
   static void add(int64_t bytes);
@@ -18,7 +18,8 @@ class MemoryCounter {
   static void reset_peak();
 };
 
-/// A counted, 64-byte aligned block of host memory; content undefined. Zero bytes hold a null pointer.
+/// A counted, 64-byte aligned block of host memory; content undefined. Zero bytes hold a null
+/// pointer.
 class HostBlock {
  public:
   HostBlock() = default;

@@ -25,8 +25,8 @@ size_t edit_distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
-  const auto best = std::min_element(
-      candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+  const auto best =
+      std::min_element(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
         return edit_distance(word, a) < edit_distance(word, b);
       });
   return best == candidates.end() ? std::string() : *best;

@@ -7,8 +7,8 @@
 
 namespace cadenza {
 
-/// The engine is specified to the bit by the standard; its distributions are not, so the ones used where ranks or
-/// machines must agree are below.
+/// The engine is specified to the bit by the standard; its distributions are not, so the ones used
+/// where ranks or machines must agree are below.
 using Rng = std::mt19937_64;
 
 /// Uniform in [0, n), n >= 1. Rejection keeps it unbiased.

@@ -10,8 +10,9 @@ namespace cadenza {
 /// Where a buffer lies. Only kernels, and the backend that chooses them, look at it.
 enum class Device { kCpu, kCuda };
 
-/// A view of rows [rows, heads, dim] with strides in elements; the last dim is contiguous. All index arithmetic is
-/// 64-bit: rows × row_stride passes 2^31 in long packs. A view of LSE or D has dim 1.
+/// A view of rows [rows, heads, dim] with strides in elements; the last dim is contiguous. All
+/// index arithmetic is 64-bit: rows × row_stride passes 2^31 in long packs. A view of LSE or D has
+/// dim 1.
 struct RowsView {
   void* data = nullptr;
   int64_t rows = 0;
@@ -29,8 +30,12 @@ struct RowsView {
 
 /// Rows packed without gaps, fp32, on the host.
 inline RowsView contiguous_rows(float* data, int64_t rows, int64_t heads, int64_t dim) {
-  return {.data = data, .rows = rows, .heads = heads, .dim = dim,
-          .row_stride = heads * dim, .head_stride = dim};
+  return {.data = data,
+          .rows = rows,
+          .heads = heads,
+          .dim = dim,
+          .row_stride = heads * dim,
+          .head_stride = dim};
 }
 
 }  // namespace cadenza

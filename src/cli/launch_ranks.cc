@@ -22,12 +22,14 @@
 namespace cadenza {
 namespace {
 
-// Survivors notice a dead peer within milliseconds, and what they compute after it is of no use; longer than this nobody waits.
+// Survivors notice a dead peer within milliseconds, and what they compute after it is of no use;
+// longer than this nobody waits.
 constexpr double kGraceSeconds = 5;
 // Short against a person's patience, long against the cost of a waitpid.
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
-/// One error that a rank reported: "RANK CODE MESSAGE", a line, written at once (lines under PIPE_BUF are atomic).
+/// One error that a rank reported: "RANK CODE MESSAGE", a line, written at once (lines under
+/// PIPE_BUF are atomic).
 struct ReportedError {
   int rank = 0;
   int code = 0;
@@ -41,7 +43,8 @@ class Launch {
     if (::pipe(errors_) != 0) throw InternalError("[launch] cannot open a pipe");
     ::fcntl(errors_[0], F_SETFL, O_NONBLOCK);
     ::fcntl(errors_[0], F_SETFD, FD_CLOEXEC);
-    const RankLaunch launch{.ranks = ranks, .port = free_port(), .error_fd = errors_[1], .command = command};
+    const RankLaunch launch{
+        .ranks = ranks, .port = free_port(), .error_fd = errors_[1], .command = command};
     for (int rank = 0; rank < ranks; ++rank) processes_.push_back(start_rank(launch, rank));
     ::close(errors_[1]);
   }
@@ -116,9 +119,11 @@ class Launch {
     return errors;
   }
 
-  /// One line for all ranks. A rank that was killed, or failed by itself, is the cause; that others lost it is the consequence.
+  /// One line for all ranks. A rank that was killed, or failed by itself, is the cause; that others
+  /// lost it is the consequence.
   int conclude() const {
-    if (passed_on_) return say(static_cast<int>(ExitCode::kInterrupted), "interrupted; all ranks have ended");
+    if (passed_on_)
+      return say(static_cast<int>(ExitCode::kInterrupted), "interrupted; all ranks have ended");
     if (first_failed_ < 0) return static_cast<int>(ExitCode::kOk);
     if (killed_ >= 0) return say_ended(killed_);
     const std::vector<ReportedError> errors = reported_errors();
@@ -126,14 +131,15 @@ class Launch {
       return error.code != static_cast<int>(ExitCode::kPeerLost);
     });
     if (cause == errors.end()) cause = errors.begin();
-    if (cause != errors.end()) return say(cause->code, cat("rank ", cause->rank, ": ", cause->message));
+    if (cause != errors.end())
+      return say(cause->code, cat("rank ", cause->rank, ": ", cause->message));
     return say_ended(first_failed_);
   }
 
   int say_ended(int rank) const {
     const RankProcess& process = processes_[static_cast<size_t>(rank)];
-    return say(process.exit_code(), cat("rank ", rank, " (pid ", process.pid, ") ", process.ending(),
-                                        "; the other ranks have ended"));
+    return say(process.exit_code(), cat("rank ", rank, " (pid ", process.pid, ") ",
+                                        process.ending(), "; the other ranks have ended"));
   }
   static int say(int code, const std::string& text) {
     std::cerr << "cadenza: error: " << text << std::endl;
@@ -162,7 +168,8 @@ bool report_error_to_launcher(int exit_code, const std::string& message) {
   const char* rank = std::getenv("RANK");
   if (descriptor == nullptr || rank == nullptr) return false;
   std::string line = cat(rank, " ", exit_code, " ", message.substr(0, 3500), "\n");
-  return ::write(std::atoi(descriptor), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  return ::write(std::atoi(descriptor), line.data(), line.size()) ==
+         static_cast<ssize_t>(line.size());
 }
 
 }  // namespace cadenza

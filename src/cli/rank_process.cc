@@ -21,7 +21,9 @@ namespace cadenza {
 namespace {
 
 void set_environment(const RankLaunch& launch, int rank) {
-  const auto set = [](const char* name, const std::string& value) { ::setenv(name, value.c_str(), 1); };
+  const auto set = [](const char* name, const std::string& value) {
+    ::setenv(name, value.c_str(), 1);
+  };
   set("RANK", cat(rank));
   set("LOCAL_RANK", cat(rank));
   set("WORLD_SIZE", cat(launch.ranks));
@@ -40,7 +42,8 @@ void set_environment(const RankLaunch& launch, int rank) {
   if (::getppid() != launcher) ::_exit(1);  // it died before prctl
   set_environment(launch, rank);
   std::vector<char*> arguments;
-  for (const std::string& word : launch.command) arguments.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : launch.command)
+    arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   ::execv("/proc/self/exe", arguments.data());
   ::_exit(127);
@@ -63,7 +66,8 @@ RankProcess start_rank(const RankLaunch& launch, int rank) {
   const pid_t launcher = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) become_rank(launch, rank, launcher);
-  if (pid < 0) throw InternalError(cat("[launch] cannot start rank ", rank, ": ", std::strerror(errno)));
+  if (pid < 0)
+    throw InternalError(cat("[launch] cannot start rank ", rank, ": ", std::strerror(errno)));
   return {.pid = pid, .running = true};
 }
 
@@ -76,7 +80,8 @@ int free_port() {
   const bool found = ::bind(listener, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
                      ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length) == 0;
   ::close(listener);
-  if (!found) throw InternalError(cat("[launch] no free port on 127.0.0.1: ", std::strerror(errno)));
+  if (!found)
+    throw InternalError(cat("[launch] no free port on 127.0.0.1: ", std::strerror(errno)));
   return ntohs(address.sin_port);
 }
 

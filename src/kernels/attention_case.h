@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,8 +9,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "base/cat.h"
 #include "base/rng.h"
@@ -31,8 +31,12 @@ struct TestRows {
   TestRows(int64_t rows, int64_t heads, int64_t dim, int64_t head_gap = 0, int64_t row_gap = 0) {
     const int64_t head_stride = dim + head_gap, row_stride = heads * head_stride + row_gap;
     memory.assign(static_cast<size_t>(rows * row_stride), std::nanf(""));
-    view = {.data = memory.data(), .rows = rows, .heads = heads, .dim = dim,
-            .row_stride = row_stride, .head_stride = head_stride};
+    view = {.data = memory.data(),
+            .rows = rows,
+            .heads = heads,
+            .dim = dim,
+            .row_stride = row_stride,
+            .head_stride = head_stride};
     set([](int64_t, int64_t, int64_t) { return 0.0f; });
   }
   TestRows(TestRows&&) = default;  // a vector keeps its memory when it is moved
@@ -69,11 +73,9 @@ struct AttentionCase {
   TestRows q, k, v, o, lse;
   TestRows d_o, row_lse, delta, dq, dk, dv;
 
-  ForwardArgs forward() const {
-    return {shape, tasks, q.view, k.view, v.view, o.view, lse.view};
-  }
+  ForwardArgs forward() const { return {shape, tasks, q.view, k.view, v.view, o.view, lse.view}; }
   BackwardArgs backward() const {
-    return {shape,     tasks,        q.view,     k.view,  v.view, d_o.view,
+    return {shape,        tasks,      q.view,  k.view,  v.view, d_o.view,
             row_lse.view, delta.view, dq.view, dk.view, dv.view};
   }
 };
@@ -106,9 +108,14 @@ inline AttentionCase make_case(Rng& rng, const AttentionShape& shape, int64_t q_
 
 /// All heads, all rows on all rows.
 inline AttentionTask whole_task(const AttentionCase& c, Band band) {
-  return {.q_begin = 0, .q_rows = c.q.view.rows, .kv_begin = 0, .kv_rows = c.k.view.rows,
-          .lowest = band.lowest, .highest = band.highest,
-          .head_begin = 0, .head_end = c.shape.heads};
+  return {.q_begin = 0,
+          .q_rows = c.q.view.rows,
+          .kv_begin = 0,
+          .kv_rows = c.k.view.rows,
+          .lowest = band.lowest,
+          .highest = band.highest,
+          .head_begin = 0,
+          .head_end = c.shape.heads};
 }
 
 /// The causal band whose last query sees the last key.
@@ -129,8 +136,7 @@ inline double backward_tolerance(int64_t rows, int64_t dim) {
 /// Success where every element of `view` is within tolerance × (largest finite |expected|, at least
 /// 1) of the expected, or is the same infinity. NaN fails.
 inline testing::AssertionResult rows_close(const RowsView& view,
-                                           const std::vector<double>& expected,
-                                           double tolerance) {
+                                           const std::vector<double>& expected, double tolerance) {
   double largest = 1;
   for (const double x : expected) {
     if (std::isfinite(x)) largest = std::max(largest, std::abs(x));

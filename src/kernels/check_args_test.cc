@@ -1,6 +1,6 @@
-#include <functional>
-
 #include <gmock/gmock.h>
+
+#include <functional>
 
 #include "base/error.h"
 #include "kernels/attention_case.h"

@@ -19,8 +19,8 @@ namespace cadenza {
 struct PlanRequest {
   std::vector<Document> documents;  // shards are the homes where `homes_given`, ignored otherwise
   bool homes_given = false;
-  int homes = 1;                    // ranks that hold tokens, <= cluster.servers
-  int64_t tokens_per_rank = 0;      // room of each home
+  int homes = 1;                // ranks that hold tokens, <= cluster.servers
+  int64_t tokens_per_rank = 0;  // room of each home
   Cluster cluster;
   ModelShape shape;
   const CostModel* cost = nullptr;  // required

@@ -1,7 +1,8 @@
 // From plan to programs, in four steps, each linear but for sorting:
 //   1. what every server needs (core/needed_rows), each row once;
 //   2. where it keeps it: the server layout (program/row_layout);
-//   3. who has it: needed rows cut at the shards of their document give, for each (home, server) pair, the same rows in the
+//   3. who has it: needed rows cut at the shards of their document give, for each (home, server)
+//   pair, the same rows in the
 //      home's coordinates and in the server's;
 //   4. the tasks in coordinates of the server layout.
 #include <algorithm>
@@ -19,14 +20,16 @@ void refuse_rounds(const Plan& plan) {
   for (size_t id = 0; id < plan.tasks.size(); ++id) {
     const Task& task = plan.tasks[id];
     if (task.round == 0 && task.via == Task::kHome) continue;
-    throw PlanError(cat("[program] task ", id, " of strategy ", plan.strategy, " has round ", task.round,
-                        " and via ", task.via,
-                        "; this runtime moves all rows in one round from their homes: expected round 0, no via"));
+    throw PlanError(cat(
+        "[program] task ", id, " of strategy ", plan.strategy, " has round ", task.round,
+        " and via ", task.via,
+        "; this runtime moves all rows in one round from their homes: expected round 0, no via"));
   }
 }
 
 /// First row of every shard in its home's buffers, by document and shard.
-std::vector<std::vector<int64_t>> home_rows_of_shards(const Batch& batch, std::vector<int64_t>& rows_of_rank) {
+std::vector<std::vector<int64_t>> home_rows_of_shards(const Batch& batch,
+                                                      std::vector<int64_t>& rows_of_rank) {
   std::vector<std::vector<int64_t>> first_rows;
   for (const Document& document : batch.documents) {
     std::vector<int64_t>& firsts = first_rows.emplace_back();
@@ -39,7 +42,8 @@ std::vector<std::vector<int64_t>> home_rows_of_shards(const Batch& batch, std::v
   return first_rows;
 }
 
-/// Appends, growing the last run where the new one continues it. The order of packed rows stays the same.
+/// Appends, growing the last run where the new one continues it. The order of packed rows stays the
+/// same.
 void append_run(std::vector<RowRun>& runs, const RowRun& run) {
   if (!runs.empty() && runs.back().heads == run.heads && runs.back().rows.end == run.rows.begin) {
     runs.back().rows.end = run.rows.end;
@@ -107,8 +111,9 @@ class Compiler {
     });
     for (; shard != shards.end() && shard->rows.begin < need.rows.end; ++shard) {
       const Range rows = intersect(need.rows, shard->rows);
-      const int64_t first = shard_first_rows_[document][static_cast<size_t>(shard - shards.begin())] +
-                            rows.begin - shard->rows.begin;
+      const int64_t first =
+          shard_first_rows_[document][static_cast<size_t>(shard - shards.begin())] + rows.begin -
+          shard->rows.begin;
       Link& link = links[shard->home];
       append_run(link.at_home.*rows_of, {{first, first + rows.size()}, need.heads});
       append_run(link.at_server.*rows_of, {layout.locate(need.document, rows), need.heads});
@@ -133,8 +138,8 @@ class Compiler {
     for (RankProgram& program : programs_) mark_merges(program.tasks);
   }
 
-  // Marks every task that shares a row of q with another: sorted by first row, a task shares with an earlier one exactly when
-  // it begins before the furthest end so far.
+  // Marks every task that shares a row of q with another: sorted by first row, a task shares with
+  // an earlier one exactly when it begins before the furthest end so far.
   static void mark_merges(std::vector<AttendTask>& tasks) {
     std::vector<AttendTask*> by_row;
     for (AttendTask& task : tasks) by_row.push_back(&task);
@@ -143,7 +148,8 @@ class Compiler {
     });
     AttendTask* furthest = nullptr;
     for (AttendTask* task : by_row) {
-      if (furthest != nullptr && task->q.begin < furthest->q.end) task->merge = furthest->merge = true;
+      if (furthest != nullptr && task->q.begin < furthest->q.end)
+        task->merge = furthest->merge = true;
       if (furthest == nullptr || task->q.end > furthest->q.end) furthest = task;
     }
   }
@@ -160,12 +166,13 @@ class Compiler {
 }  // namespace
 
 std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads) {
-  CADENZA_CHECK(heads >= 1 && kv_heads >= 1 && heads % kv_heads == 0, heads, " heads, ", kv_heads, " kv heads");
+  CADENZA_CHECK(heads >= 1 && kv_heads >= 1 && heads % kv_heads == 0, heads, " heads, ", kv_heads,
+                " kv heads");
   refuse_rounds(plan.plan());
   const int64_t named = named_heads(plan.plan());
   if (named != 0 && named != heads) {
-    throw PlanError(cat("[program] the plan's tasks name ", named, " query heads, the model has ", heads,
-                        "; plan again for this model"));
+    throw PlanError(cat("[program] the plan's tasks name ", named, " query heads, the model has ",
+                        heads, "; plan again for this model"));
   }
   return Compiler(plan.plan(), heads, kv_heads).compile();
 }

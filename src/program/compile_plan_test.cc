@@ -16,12 +16,16 @@ namespace {
 constexpr int64_t kHeads = 6, kKvHeads = 2;
 const ModelShape kShape{kHeads, kKvHeads, 8, Dtype::kFloat32};
 
-/// Every shard's rows cut into two tasks by query and, for the second, two by key, dealt to servers at random.
+/// Every shard's rows cut into two tasks by query and, for the second, two by key, dealt to servers
+/// at random.
 Plan random_plan(Rng& rng, const Batch& batch, int servers) {
   Plan plan{.strategy = "random", .servers = servers, .batch = batch, .tasks = {}};
-  const auto any_server = [&] { return static_cast<Rank>(uniform_below(rng, static_cast<uint64_t>(servers))); };
+  const auto any_server = [&] {
+    return static_cast<Rank>(uniform_below(rng, static_cast<uint64_t>(servers)));
+  };
   for (size_t document = 0; document < batch.documents.size(); ++document) {
-    for (const Piece& piece : mask_pieces(batch.documents[document].mask, batch.documents[document].length)) {
+    for (const Piece& piece :
+         mask_pieces(batch.documents[document].mask, batch.documents[document].length)) {
       const int64_t q = uniform_between(rng, piece.q.begin, piece.q.end);
       const int64_t kv = uniform_between(rng, piece.kv.begin, piece.kv.end);
       for (const Range rows : {Range{piece.q.begin, q}, Range{q, piece.q.end}}) {
@@ -31,7 +35,10 @@ Plan random_plan(Rng& rng, const Batch& batch, int servers) {
           const int64_t head = uniform_between(rng, 0, kHeads);
           for (const Range heads : {Range{0, head}, Range{head, kHeads}}) {
             if (heads.empty()) continue;
-            plan.tasks.push_back({.document = static_cast<int>(document), .piece = part, .heads = heads, .server = any_server()});
+            plan.tasks.push_back({.document = static_cast<int>(document),
+                                  .piece = part,
+                                  .heads = heads,
+                                  .server = any_server()});
           }
         }
       }
@@ -51,7 +58,8 @@ TEST(CompilePlan, SendsExactlyTheBytesThatTrafficCounts) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
     const int ranks = static_cast<int>(uniform_between(rng, 1, 5));
-    const Batch batch = random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 40, .masks = true});
+    const Batch batch =
+        random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 40, .masks = true});
     const VerifiedPlan plan = verify_plan(random_plan(rng, batch, ranks));
     const Traffic traffic = forward_traffic(plan.plan(), kShape);
     ProgramBytes sum;
@@ -78,7 +86,9 @@ TEST(CompilePlan, BothEndsListTheSameRowsAndTasksStayInsideTheLayout) {
     for (const RankProgram& program : programs) {
       for (const PeerRows& server : program.as_home) {
         const auto& theirs = programs[static_cast<size_t>(server.peer)].as_server;
-        const auto same = std::find_if(theirs.begin(), theirs.end(), [&](const PeerRows& rows) { return rows.peer == program.rank; });
+        const auto same = std::find_if(theirs.begin(), theirs.end(), [&](const PeerRows& rows) {
+          return rows.peer == program.rank;
+        });
         ASSERT_NE(same, theirs.end());
         EXPECT_EQ(count_rows(server.q), count_rows(same->q));
         EXPECT_EQ(count_rows(server.kv), count_rows(same->kv));
@@ -96,9 +106,11 @@ TEST(CompilePlan, SendsAKeyRowOnceHoweverManyTasksReadIt) {
   // Four tasks near the end of one long document, all on server 3: its keys travel once.
   Batch batch = fill_sequentially(documents_of_lengths({65536}), 4, 16384);
   Plan plan{.strategy = "by hand", .servers = 4, .batch = batch, .tasks = {}};
-  plan.tasks.push_back({.document = 0, .piece = {{0, 49152}, {0, 49152}, Band::causal()}, .server = 0});
+  plan.tasks.push_back(
+      {.document = 0, .piece = {{0, 49152}, {0, 49152}, Band::causal()}, .server = 0});
   for (int64_t q = 49152; q < 65536; q += 4096) {
-    plan.tasks.push_back({.document = 0, .piece = {{q, q + 4096}, {0, q + 4096}, Band::causal()}, .server = 3});
+    plan.tasks.push_back(
+        {.document = 0, .piece = {{q, q + 4096}, {0, q + 4096}, Band::causal()}, .server = 3});
   }
   const auto programs = compile_plan(verify_plan(plan), kHeads, kKvHeads);
   EXPECT_EQ(programs[3].server_kv_rows, 65536);
@@ -111,7 +123,8 @@ TEST(CompilePlan, SendsOneMessageToAServerHoweverManyDocuments) {
   Batch batch = fill_sequentially(documents_of_lengths(std::vector<int64_t>(4096, 16)), 2, 32768);
   Plan plan{.strategy = "all on one", .servers = 2, .batch = batch, .tasks = {}};
   for (int document = 0; document < 4096; ++document) {
-    plan.tasks.push_back({.document = document, .piece = {{0, 16}, {0, 16}, Band::causal()}, .server = 1});
+    plan.tasks.push_back(
+        {.document = document, .piece = {{0, 16}, {0, 16}, Band::causal()}, .server = 1});
   }
   const auto programs = compile_plan(verify_plan(plan), kHeads, kKvHeads);
   ASSERT_EQ(programs[0].as_home.size(), 1u);
@@ -134,7 +147,8 @@ TEST(CompilePlan, MarksTasksThatShareQueryRows) {
 TEST(CompilePlan, RefusesRelaysInsteadOfIgnoringThem) {
   Batch batch = fill_sequentially(documents_of_lengths({8}), 2, 4);
   Plan plan{.strategy = "ring", .servers = 2, .batch = batch, .tasks = {}};
-  plan.tasks = {{.document = 0, .piece = {{0, 8}, {0, 8}, Band::causal()}, .server = 1, .round = 1}};
+  plan.tasks = {
+      {.document = 0, .piece = {{0, 8}, {0, 8}, Band::causal()}, .server = 1, .round = 1}};
   EXPECT_THROW(compile_plan(verify_plan(plan), kHeads, kKvHeads), PlanError);
 }
 

@@ -9,8 +9,8 @@
 
 namespace cadenza {
 
-/// The rows that pass between this rank and one peer. Both ends list the same rows in the same order: the home in rows of
-/// its home layout, the server in rows of its server layout.
+/// The rows that pass between this rank and one peer. Both ends list the same rows in the same
+/// order: the home in rows of its home layout, the server in rows of its server layout.
 struct PeerRows {
   Rank peer = 0;
   std::vector<RowRun> q;   // of Q, O, LSE, dO, D, dQ; heads are query heads
@@ -26,29 +26,34 @@ struct AttendTask {
   bool merge = false;  // another task of this rank reads the same rows of q: outputs are merged
 };
 
-/// What one rank does for one batch in every layer, forward and backward. Everything is known before anything is sent.
+/// What one rank does for one batch in every layer, forward and backward. Everything is known
+/// before anything is sent.
 ///
 ///   forward   home:   send Q, K, V rows by as_home[..] to each server
-///             server: receive them by as_server[..], attend all tasks, send O, LSE back by as_server[..].q
-///             home:   merge the servers' partials in the order of ranks by as_home[..].q
+///             server: receive them by as_server[..], attend all tasks, send O, LSE back by
+///             as_server[..].q home:   merge the servers' partials in the order of ranks by
+///             as_home[..].q
 ///   backward  home:   send dO, LSE, D by as_home[..].q;   server: attend backward;
 ///             server: send dQ by .q, dK, dV by .kv back;  home: add them in the order of ranks
 ///
 /// A rank that is its own server is listed among its peers: those rows are copied, not sent.
 struct RankProgram {
   Rank rank = 0;
-  int64_t home_rows = 0;       // rows of the home layout: this rank's tokens
-  int64_t server_q_rows = 0;   // rows of the server layout of Q, contiguous by (document, position)
-  int64_t server_kv_rows = 0;  // the same of K, V: every row that the tasks read, this rank's own included, once
+  int64_t home_rows = 0;      // rows of the home layout: this rank's tokens
+  int64_t server_q_rows = 0;  // rows of the server layout of Q, contiguous by (document, position)
+  int64_t server_kv_rows =
+      0;  // the same of K, V: every row that the tasks read, this rank's own included, once
   std::vector<PeerRows> as_home;    // servers that read rows of this rank, in the order of ranks
   std::vector<PeerRows> as_server;  // homes whose rows this rank reads, in the order of ranks
   std::vector<AttendTask> tasks;    // in task-id order
 };
 
-/// The program of every rank, by rank. PlanError for what the runtime cannot do exactly (rounds and relays).
+/// The program of every rank, by rank. PlanError for what the runtime cannot do exactly (rounds and
+/// relays).
 std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads);
 
-/// Bytes that this rank sends to others in one layer with elements of `dtype` on the wire. LSE and D are fp32.
+/// Bytes that this rank sends to others in one layer with elements of `dtype` on the wire. LSE and
+/// D are fp32.
 struct ProgramBytes {
   int64_t forward_q = 0, forward_kv = 0, forward_o = 0;
   int64_t backward_q = 0;   // dO, LSE, D and dQ

@@ -36,7 +36,8 @@ Range RowLayout::locate(int document, Range rows) const {
       });
   CADENZA_CHECK(after != runs_.begin(), "document ", document, " rows ", rows);
   const Run& run = *std::prev(after);
-  CADENZA_CHECK(run.document == document && run.rows.contains(rows), "document ", document, " rows ", rows);
+  CADENZA_CHECK(run.document == document && run.rows.contains(rows), "document ", document,
+                " rows ", rows);
   const int64_t first = run.first_row + rows.begin - run.rows.begin;
   return {first, first + rows.size()};
 }

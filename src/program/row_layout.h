@@ -7,8 +7,8 @@
 
 namespace cadenza {
 
-/// Where a server keeps the rows that it needs: contiguous by (document, position), each once, so that any range of
-/// rows that one task reads is one run of the buffer.
+/// Where a server keeps the rows that it needs: contiguous by (document, position), each once, so
+/// that any range of rows that one task reads is one run of the buffer.
 class RowLayout {
  public:
   /// O(n log n). Overlapping ranges (of different heads) share their rows.

@@ -29,14 +29,30 @@ std::vector<Action> plain_schedule(int layers, bool training) {
 std::string to_string(const Action& action) {
   const char* name = "";
   switch (action.kind) {
-    case Kind::kSegmentForward: name = "segment_forward"; break;
-    case Kind::kSendInputs: name = "send_inputs"; break;
-    case Kind::kAttendForward: name = "attend_forward"; break;
-    case Kind::kMergeOutputs: name = "merge_outputs"; break;
-    case Kind::kSendGradients: name = "send_gradients"; break;
-    case Kind::kAttendBackward: name = "attend_backward"; break;
-    case Kind::kSumGradients: name = "sum_gradients"; break;
-    case Kind::kSegmentBackward: name = "segment_backward"; break;
+    case Kind::kSegmentForward:
+      name = "segment_forward";
+      break;
+    case Kind::kSendInputs:
+      name = "send_inputs";
+      break;
+    case Kind::kAttendForward:
+      name = "attend_forward";
+      break;
+    case Kind::kMergeOutputs:
+      name = "merge_outputs";
+      break;
+    case Kind::kSendGradients:
+      name = "send_gradients";
+      break;
+    case Kind::kAttendBackward:
+      name = "attend_backward";
+      break;
+    case Kind::kSumGradients:
+      name = "sum_gradients";
+      break;
+    case Kind::kSegmentBackward:
+      name = "segment_backward";
+      break;
   }
   return cat(name, ' ', action.index);
 }

@@ -27,8 +27,7 @@ void Exchange::expect(std::span<const PeerRows> peers, std::span<const ExchangeP
     if (peer.peer == group_.rank()) continue;
     message.block = HostBlock(message_bytes(peer, shapes));
     message.transfer = group_.post_receive(
-        peer.peer, tag_,
-        {message.block.data(), static_cast<size_t>(message.block.bytes())});
+        peer.peer, tag_, {message.block.data(), static_cast<size_t>(message.block.bytes())});
   }
 }
 

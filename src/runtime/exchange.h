@@ -33,23 +33,26 @@ struct ExchangeTimes {
   int64_t sent_bytes = 0;   // to other ranks
 };
 
-/// One exchange between this rank and its peers: to every peer one message, the packed rows of all parts one after another. A message
-/// to itself is a copy. Each message completes alone; messages are handed over in the order of ranks, so that sums do not depend on
-/// which peer was faster.
+/// One exchange between this rank and its peers: to every peer one message, the packed rows of all
+/// parts one after another. A message to itself is a copy. Each message completes alone; messages
+/// are handed over in the order of ranks, so that sums do not depend on which peer was faster.
 class Exchange {
  public:
   /// `tag` is the same on both ends and differs between exchanges that are alive at once.
   Exchange(Group& group, Backend& backend, Tag tag, ExchangeTimes& times)
       : group_(group), backend_(backend), tag_(tag), times_(times) {}
 
-  /// Posts the receives. Message sizes follow from the parts' shapes and the peers' rows; no data is touched.
+  /// Posts the receives. Message sizes follow from the parts' shapes and the peers' rows; no data
+  /// is touched.
   void expect(std::span<const PeerRows> peers, std::span<const ExchangePart> shapes);
 
   /// Packs and posts the sends.
   void send(std::span<const PeerRows> peers, std::span<const ExchangePart> parts);
 
-  /// Waits for each peer's message, in the order of `peers` given to expect, and hands it over; `offsets[i]` is where part i begins.
-  using Consume = std::function<void(const PeerRows& peer, std::span<const std::byte* const> parts)>;
+  /// Waits for each peer's message, in the order of `peers` given to expect, and hands it over;
+  /// `offsets[i]` is where part i begins.
+  using Consume =
+      std::function<void(const PeerRows& peer, std::span<const std::byte* const> parts)>;
   void receive(double deadline_seconds, const Consume& consume);
 
   /// Waits until what was sent may be freed, and frees it.

@@ -20,8 +20,8 @@ struct HomeBuffers {
 /// Server-side buffers of one layer, in the server layout. Q, K, V stay until the layer's backward.
 struct ServerBuffers {
   RowBuffer q, k, v;
-  RowBuffer o, lse;         // partials; gone once sent
-  RowBuffer d_o, delta;     // with lse: what comes back in backward
+  RowBuffer o, lse;      // partials; gone once sent
+  RowBuffer d_o, delta;  // with lse: what comes back in backward
   RowBuffer dq, dk, dv;
 };
 
@@ -29,7 +29,7 @@ struct ServerBuffers {
 struct LayerState {
   HomeBuffers home;
   ServerBuffers server;
-  RowBuffer dq, dk, dv;  // summed at home, for the segment's backward
+  RowBuffer dq, dk, dv;                   // summed at home, for the segment's backward
   std::unique_ptr<Exchange> to_server;    // Q, K, V; then dO, LSE, D
   std::unique_ptr<Exchange> from_server;  // O, LSE; then dQ, dK, dV
 };

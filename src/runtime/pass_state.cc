@@ -10,7 +10,8 @@
 namespace cadenza {
 namespace {
 
-// Layers' exchanges count up from here; collectives have tags of their own, far above (comm/group.h).
+// Layers' exchanges count up from here; collectives have tags of their own, far above
+// (comm/group.h).
 constexpr Tag kFirstTag = 1;
 // Exchanges of one layer that may be alive at once: to and from the server, forward and backward.
 enum : Tag { kInputs, kOutputs, kGradientInputs, kGradientOutputs, kTagsPerLayer };
@@ -50,14 +51,22 @@ PassState::PassState(Group& group, Backend& backend, Segments& model, double dea
 void PassState::execute(const Action& action) {
   throw_if_interrupted();
   switch (action.kind) {
-    case Action::Kind::kSegmentForward: return segment_forward(action.index);
-    case Action::Kind::kSendInputs: return send_inputs(action.index);
-    case Action::Kind::kAttendForward: return attend_forward(action.index);
-    case Action::Kind::kMergeOutputs: return merge_outputs(action.index);
-    case Action::Kind::kSendGradients: return send_gradients(action.index);
-    case Action::Kind::kAttendBackward: return attend_backward(action.index);
-    case Action::Kind::kSumGradients: return sum_gradients(action.index);
-    case Action::Kind::kSegmentBackward: return segment_backward(action.index);
+    case Action::Kind::kSegmentForward:
+      return segment_forward(action.index);
+    case Action::Kind::kSendInputs:
+      return send_inputs(action.index);
+    case Action::Kind::kAttendForward:
+      return attend_forward(action.index);
+    case Action::Kind::kMergeOutputs:
+      return merge_outputs(action.index);
+    case Action::Kind::kSendGradients:
+      return send_gradients(action.index);
+    case Action::Kind::kAttendBackward:
+      return attend_backward(action.index);
+    case Action::Kind::kSumGradients:
+      return sum_gradients(action.index);
+    case Action::Kind::kSegmentBackward:
+      return segment_backward(action.index);
   }
 }
 
@@ -71,7 +80,8 @@ PassResult PassState::finish() {
 void PassState::segment_forward(int segment) {
   const Stopwatch watch(times_.segment_seconds);
   const bool last = segment == model_.layers();
-  const RowsView o = segment == 0 ? RowsView{} : layers_[static_cast<size_t>(segment - 1)].home.o.view();
+  const RowsView o =
+      segment == 0 ? RowsView{} : layers_[static_cast<size_t>(segment - 1)].home.o.view();
   if (last) {
     run_->forward(segment, o, {});
   } else {
@@ -95,9 +105,8 @@ void PassState::send_inputs(int layer) {
   const ExchangePart at_server[] = {{server.q.view(), RowsOf::kQ},
                                     {server.k.view(), RowsOf::kKv},
                                     {server.v.view(), RowsOf::kKv}};
-  const ExchangePart at_home[] = {{home.q.view(), RowsOf::kQ},
-                                  {home.k.view(), RowsOf::kKv},
-                                  {home.v.view(), RowsOf::kKv}};
+  const ExchangePart at_home[] = {
+      {home.q.view(), RowsOf::kQ}, {home.k.view(), RowsOf::kKv}, {home.v.view(), RowsOf::kKv}};
   state.to_server = new_exchange(layer, kInputs);
   state.to_server->expect(pass_.program.as_server, at_server);
   state.to_server->send(pass_.program.as_home, at_home);

@@ -11,7 +11,8 @@ namespace cadenza {
 /// One pass while it runs: one method for each kind of action.
 class PassState {
  public:
-  PassState(Group& group, Backend& backend, Segments& model, double deadline_seconds, const Pass& pass);
+  PassState(Group& group, Backend& backend, Segments& model, double deadline_seconds,
+            const Pass& pass);
 
   void execute(const Action& action);
   PassResult finish();

@@ -36,8 +36,9 @@ struct Pass {
   bool training = true;
 };
 
-/// Interprets a schedule and a program on one rank. Every rank of the group runs the same schedule. Nothing here knows
-/// which strategy made the plan, or touches a row's bytes: that is the backend's.
+/// Interprets a schedule and a program on one rank. Every rank of the group runs the same schedule.
+/// Nothing here knows which strategy made the plan, or touches a row's bytes: that is the
+/// backend's.
 class RankRuntime {
  public:
   struct Options {
@@ -47,7 +48,8 @@ class RankRuntime {
   RankRuntime(Group& group, Backend& backend, Segments& model, const Options& options)
       : group_(group), backend_(backend), model_(model), options_(options) {}
 
-  /// PeerError when a peer is lost or late, Interrupted on Ctrl-C; the group is then of no use for a further pass.
+  /// PeerError when a peer is lost or late, Interrupted on Ctrl-C; the group is then of no use for
+  /// a further pass.
   PassResult run(const Pass& pass);
 
  private:

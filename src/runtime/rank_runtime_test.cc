@@ -1,3 +1,5 @@
+#include "runtime/rank_runtime.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +14,6 @@
 #include "kernels/reference/reference_attention.h"
 #include "planner/strategy.h"
 #include "runtime/agree_on_plan.h"
-#include "runtime/rank_runtime.h"
 #include "runtime/recorded_model.h"
 #include "testing/expect_close.h"
 #include "testing/random_batch.h"
@@ -41,8 +42,8 @@ Plan plan_with(const std::string& strategy, const Batch& batch, int servers) {
 void run_plan(const Plan& plan, RecordedModel& model) {
   spawn_ranks(plan.servers, [&](Group& group) {
     const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
-    const VerifiedPlan agreed =
-        agree_on_plan(group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt, deadline);
+    const VerifiedPlan agreed = agree_on_plan(
+        group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt, deadline);
     const auto programs = compile_plan(agreed, kHeads, kKvHeads);
     const auto backend = make_cpu_backend(1);
     RankRuntime runtime(group, *backend, model, {.deadline_seconds = kDeadlineSeconds});
@@ -57,13 +58,15 @@ void run_plan(const Plan& plan, RecordedModel& model) {
 
 RowsView view_of(RecordedRows& rows, size_t document) {
   std::vector<float>& values = rows.documents[document];
-  return contiguous_rows(values.data(), static_cast<int64_t>(values.size()) / (rows.heads * rows.dim),
-                         rows.heads, rows.dim);
+  return contiguous_rows(values.data(),
+                         static_cast<int64_t>(values.size()) / (rows.heads * rows.dim), rows.heads,
+                         rows.dim);
 }
 
-/// Errors are measured against the largest value, and at least against 1, the size of the inputs: the gradient of a one-token
-/// document is zero but for rounding.
-testing::AssertionResult close_at_unit_scale(std::vector<float> got, std::vector<double> expected, double tolerance) {
+/// Errors are measured against the largest value, and at least against 1, the size of the inputs:
+/// the gradient of a one-token document is zero but for rounding.
+testing::AssertionResult close_at_unit_scale(std::vector<float> got, std::vector<double> expected,
+                                             double tolerance) {
   got.push_back(1.0f);
   expected.push_back(1.0);
   return close_to(got, expected, tolerance);
@@ -85,9 +88,11 @@ void expect_reference(const Batch& batch, RecordedLayer& layer, size_t document)
   std::vector<float> o(rows * kHeadDim, 0.0f), lse(rows, -INFINITY), delta(rows, 0.0f);
   const RowsView o_view = contiguous_rows(o.data(), length, kHeads, kHeadDim);
   const RowsView lse_view = contiguous_rows(lse.data(), length, kHeads, 1);
-  const ReferenceForward forward = reference_forward(
-      {shape, tasks, view_of(layer.q, document), view_of(layer.k, document), view_of(layer.v, document), o_view, lse_view});
-  EXPECT_TRUE(close_at_unit_scale(layer.o.documents[document], forward.o, 1e-5)) << "o of document " << document;
+  const ReferenceForward forward =
+      reference_forward({shape, tasks, view_of(layer.q, document), view_of(layer.k, document),
+                         view_of(layer.v, document), o_view, lse_view});
+  EXPECT_TRUE(close_at_unit_scale(layer.o.documents[document], forward.o, 1e-5))
+      << "o of document " << document;
 
   const auto& d_o = layer.d_o.documents[document];
   for (size_t row = 0; row < rows; ++row) {
@@ -96,15 +101,21 @@ void expect_reference(const Batch& batch, RecordedLayer& layer, size_t document)
     for (size_t i = row * kHeadDim; i < (row + 1) * kHeadDim; ++i) sum += forward.o[i] * d_o[i];
     delta[row] = static_cast<float>(sum);
   }
-  std::vector<float> dq(rows * kHeadDim), dk(static_cast<size_t>(length * kKvHeads * kHeadDim)), dv(dk.size());
-  const ReferenceBackward backward = reference_backward(
-      {shape, tasks, view_of(layer.q, document), view_of(layer.k, document), view_of(layer.v, document),
-       view_of(layer.d_o, document), lse_view, contiguous_rows(delta.data(), length, kHeads, 1),
-       contiguous_rows(dq.data(), length, kHeads, kHeadDim), contiguous_rows(dk.data(), length, kKvHeads, kHeadDim),
-       contiguous_rows(dv.data(), length, kKvHeads, kHeadDim)});
-  EXPECT_TRUE(close_at_unit_scale(layer.dq.documents[document], backward.dq, 1e-5)) << "dq of document " << document;
-  EXPECT_TRUE(close_at_unit_scale(layer.dk.documents[document], backward.dk, 1e-5)) << "dk of document " << document;
-  EXPECT_TRUE(close_at_unit_scale(layer.dv.documents[document], backward.dv, 1e-5)) << "dv of document " << document;
+  std::vector<float> dq(rows * kHeadDim), dk(static_cast<size_t>(length * kKvHeads * kHeadDim)),
+      dv(dk.size());
+  const ReferenceBackward backward =
+      reference_backward({shape, tasks, view_of(layer.q, document), view_of(layer.k, document),
+                          view_of(layer.v, document), view_of(layer.d_o, document), lse_view,
+                          contiguous_rows(delta.data(), length, kHeads, 1),
+                          contiguous_rows(dq.data(), length, kHeads, kHeadDim),
+                          contiguous_rows(dk.data(), length, kKvHeads, kHeadDim),
+                          contiguous_rows(dv.data(), length, kKvHeads, kHeadDim)});
+  EXPECT_TRUE(close_at_unit_scale(layer.dq.documents[document], backward.dq, 1e-5))
+      << "dq of document " << document;
+  EXPECT_TRUE(close_at_unit_scale(layer.dk.documents[document], backward.dk, 1e-5))
+      << "dk of document " << document;
+  EXPECT_TRUE(close_at_unit_scale(layer.dv.documents[document], backward.dv, 1e-5))
+      << "dv of document " << document;
 }
 
 class EveryStrategy : public testing::TestWithParam<std::tuple<int, std::string>> {};
@@ -114,7 +125,8 @@ TEST_P(EveryStrategy, GivesEachRowTheAttentionOfItsWholeDocument) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
-    const Batch batch = random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 60, .masks = true});
+    const Batch batch =
+        random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 60, .masks = true});
     RecordedModel model(batch, kLayers, kHeads, kKvHeads, kHeadDim, seed);
     run_plan(plan_with(strategy, batch, ranks), model);
     for (int layer = 0; layer < kLayers; ++layer) {
@@ -126,7 +138,8 @@ TEST_P(EveryStrategy, GivesEachRowTheAttentionOfItsWholeDocument) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EveryStrategy,
-                         testing::Combine(testing::Values(1, 2, 3, 4), testing::Values("home", "cad")));
+                         testing::Combine(testing::Values(1, 2, 3, 4),
+                                          testing::Values("home", "cad")));
 
 TEST(RankRuntime, SamePlanTwiceGivesTheSameBits) {
   Rng rng(5);
@@ -165,8 +178,9 @@ TEST(RankRuntime, RankThatDiesEndsTheOthersAndIsNamed) {
   RecordedModel model(batch, kLayers, kHeads, kKvHeads, kHeadDim, 3);
   std::vector<std::string> messages(3);
   spawn_ranks(3, [&](Group& group) {
-    const VerifiedPlan agreed = agree_on_plan(group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt,
-                                              Deadline::after_seconds(kDeadlineSeconds));
+    const VerifiedPlan agreed =
+        agree_on_plan(group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt,
+                      Deadline::after_seconds(kDeadlineSeconds));
     if (group.rank() == 2) {
       group.leave("out of coffee");
       return;

@@ -20,22 +20,25 @@ struct RecordedRows {
 
 /// Inputs and results of attention in one layer, whole documents.
 struct RecordedLayer {
-  RecordedRows q, k, v, d_o;     // given
-  RecordedRows o, dq, dk, dv;    // what the runtime hands to the model
+  RecordedRows q, k, v, d_o;   // given
+  RecordedRows o, dq, dk, dv;  // what the runtime hands to the model
 };
 
-/// A model for tests of the runtime, without libtorch: its segments hand out recorded q, k, v and d_o and record the o, dq, dk, dv that
-/// come back. Ids of a rank's tokens are document numbers. Ranks as threads may share one: they touch different rows.
+/// A model for tests of the runtime, without libtorch: its segments hand out recorded q, k, v and
+/// d_o and record the o, dq, dk, dv that come back. Ids of a rank's tokens are document numbers.
+/// Ranks as threads may share one: they touch different rows.
 class RecordedModel final : public Segments {
  public:
   /// Random values of about unit size, equal for equal seeds.
-  RecordedModel(const Batch& batch, int layers, int64_t heads, int64_t kv_heads, int64_t head_dim, uint64_t seed);
+  RecordedModel(const Batch& batch, int layers, int64_t heads, int64_t kv_heads, int64_t head_dim,
+                uint64_t seed);
 
   int layers() const override { return static_cast<int>(layers_.size()); }
   int64_t heads() const override { return heads_; }
   int64_t kv_heads() const override { return kv_heads_; }
   int64_t head_dim() const override { return head_dim_; }
-  std::unique_ptr<SegmentRun> start(const RankTokens& tokens, double loss_scale, bool training) override;
+  std::unique_ptr<SegmentRun> start(const RankTokens& tokens, double loss_scale,
+                                    bool training) override;
 
   RecordedLayer& layer(int index) { return layers_[static_cast<size_t>(index)]; }
 

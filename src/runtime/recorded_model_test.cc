@@ -15,7 +15,8 @@ RecordedRows rows_for(const Batch& batch, int64_t heads, int64_t dim, Rng* rng) 
   for (const Document& document : batch.documents) {
     auto& values = rows.documents.emplace_back(static_cast<size_t>(document.length * heads * dim));
     if (rng == nullptr) continue;
-    for (float& value : values) value = static_cast<float>(uniform_between(*rng, -1500, 1500)) / 1000.0f;
+    for (float& value : values)
+      value = static_cast<float>(uniform_between(*rng, -1500, 1500)) / 1000.0f;
   }
   return rows;
 }
@@ -55,10 +56,14 @@ class RecordedRun final : public SegmentRun {
     }
   }
   void record(const RowsView& from, RecordedRows& to) {
-    each_row(to, from, [](float* recorded, float* given, size_t bytes) { std::memcpy(recorded, given, bytes); });
+    each_row(to, from, [](float* recorded, float* given, size_t bytes) {
+      std::memcpy(recorded, given, bytes);
+    });
   }
   void hand_out(RecordedRows& from, const RowsView& to) {
-    each_row(from, to, [](float* recorded, float* wanted, size_t bytes) { std::memcpy(wanted, recorded, bytes); });
+    each_row(from, to, [](float* recorded, float* wanted, size_t bytes) {
+      std::memcpy(wanted, recorded, bytes);
+    });
   }
 
   RecordedModel& model_;
@@ -76,8 +81,10 @@ RecordedModel::RecordedModel(const Batch& batch, int layers, int64_t heads, int6
     RecordedLayer& made = layers_.emplace_back();
     for (RecordedRows* rows : {&made.q, &made.d_o}) *rows = rows_for(batch, heads, head_dim, &rng);
     for (RecordedRows* rows : {&made.k, &made.v}) *rows = rows_for(batch, kv_heads, head_dim, &rng);
-    for (RecordedRows* rows : {&made.o, &made.dq}) *rows = rows_for(batch, heads, head_dim, nullptr);
-    for (RecordedRows* rows : {&made.dk, &made.dv}) *rows = rows_for(batch, kv_heads, head_dim, nullptr);
+    for (RecordedRows* rows : {&made.o, &made.dq})
+      *rows = rows_for(batch, heads, head_dim, nullptr);
+    for (RecordedRows* rows : {&made.dk, &made.dv})
+      *rows = rows_for(batch, kv_heads, head_dim, nullptr);
   }
 }
 

@@ -17,7 +17,8 @@ double median(std::vector<double> values) {
 }
 
 /// Of a value over the steps, without the first where there are others.
-double median_of(const StrategySteps& result, const std::function<double(const StepReport&)>& value) {
+double median_of(const StrategySteps& result,
+                 const std::function<double(const StepReport&)>& value) {
   std::vector<double> values;
   const size_t first = result.steps.size() > 1 ? 1 : 0;
   for (size_t i = first; i < result.steps.size(); ++i) values.push_back(value(result.steps[i]));
@@ -49,7 +50,8 @@ std::vector<int64_t> peak_memory(const StrategySteps& result) {
   return peak;
 }
 
-/// Everything measured is a median over the same steps, bytes a mean: they differ with the batch, not with the machine.
+/// Everything measured is a median over the same steps, bytes a mean: they differ with the batch,
+/// not with the machine.
 Json row_of(const StrategySteps& result, const StrategySteps& reference) {
   Json seconds = Json::array(), losses = Json::array();
   double bytes = 0;
@@ -58,17 +60,19 @@ Json row_of(const StrategySteps& result, const StrategySteps& reference) {
     losses.push_back(step.loss);
     bytes += static_cast<double>(step.sent_bytes());
   }
-  return {{"name", result.strategy},
-          {"step_seconds_median", median_seconds(result)},
-          {"step_seconds", seconds},
-          {"tokens_per_second", median_of(result, [](const StepReport& step) { return step.tokens_per_second(); })},
-          {"attention_max_over_mean",
-           median_of(result, [](const StepReport& step) { return step.attention_max_over_mean(); })},
-          {"bytes_per_step", bytes / static_cast<double>(result.steps.size())},
-          {"losses", losses},
-          {"peak_memory_bytes", peak_memory(result)},
-          {"largest_loss_difference", largest_loss_difference(result, reference)},
-          {"step_throughput_over_first", median_seconds(reference) / median_seconds(result)}};
+  return {
+      {"name", result.strategy},
+      {"step_seconds_median", median_seconds(result)},
+      {"step_seconds", seconds},
+      {"tokens_per_second",
+       median_of(result, [](const StepReport& step) { return step.tokens_per_second(); })},
+      {"attention_max_over_mean",
+       median_of(result, [](const StepReport& step) { return step.attention_max_over_mean(); })},
+      {"bytes_per_step", bytes / static_cast<double>(result.steps.size())},
+      {"losses", losses},
+      {"peak_memory_bytes", peak_memory(result)},
+      {"largest_loss_difference", largest_loss_difference(result, reference)},
+      {"step_throughput_over_first", median_seconds(reference) / median_seconds(result)}};
 }
 
 std::string format(const char* pattern, double value) {
@@ -91,22 +95,33 @@ std::string compare_to_text(const std::vector<StrategySteps>& results) {
                {.key = "step_seconds_median", .title = "step, median", .unit = "s"},
                {.key = "tokens_per_second", .title = "tokens/s", .decimals = 0},
                {.key = "attention_max_over_mean", .title = "attention max/mean", .decimals = 2},
-               {.key = "bytes_per_step", .title = "exchanged a step", .unit = "MiB", .decimals = 1, .scale = kMiB},
-               {.key = "peak_memory_bytes", .title = "peak memory", .unit = "MiB", .decimals = 0, .scale = kMiB},
+               {.key = "bytes_per_step",
+                .title = "exchanged a step",
+                .unit = "MiB",
+                .decimals = 1,
+                .scale = kMiB},
+               {.key = "peak_memory_bytes",
+                .title = "peak memory",
+                .unit = "MiB",
+                .decimals = 0,
+                .scale = kMiB},
                {.key = "first_loss", .title = "first loss", .decimals = 4},
                {.key = "last_loss", .title = "last loss", .decimals = 4}});
   std::string remarks;
   const StrategySteps& reference = results.front();
   for (const StrategySteps& result : results) {
     const Json row = row_of(result, reference);
-    table.add_row({result.strategy, row["step_seconds_median"].get<double>(), row["tokens_per_second"].get<double>(),
-                   row["attention_max_over_mean"].get<double>(), row["bytes_per_step"].get<double>(),
-                   std::ranges::max(peak_memory(result)), result.steps.front().loss, result.steps.back().loss});
+    table.add_row({result.strategy, row["step_seconds_median"].get<double>(),
+                   row["tokens_per_second"].get<double>(),
+                   row["attention_max_over_mean"].get<double>(),
+                   row["bytes_per_step"].get<double>(), std::ranges::max(peak_memory(result)),
+                   result.steps.front().loss, result.steps.back().loss});
     if (&result == &reference) continue;
-    remarks += cat("losses of ", result.strategy, " and ", reference.strategy, " differ by at most ",
-                   format("%.1e", row["largest_loss_difference"].get<double>()), " (relative); a step of ",
-                   result.strategy, " is ", format("%.2f", row["step_throughput_over_first"].get<double>()),
-                   " times as fast (ratio of medians)\n");
+    remarks += cat(
+        "losses of ", result.strategy, " and ", reference.strategy, " differ by at most ",
+        format("%.1e", row["largest_loss_difference"].get<double>()), " (relative); a step of ",
+        result.strategy, " is ", format("%.2f", row["step_throughput_over_first"].get<double>()),
+        " times as fast (ratio of medians)\n");
   }
   return table.to_text() + remarks;
 }

@@ -13,7 +13,8 @@
 
 namespace cadenza {
 
-std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig& config, const Json& made_by) {
+std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig& config,
+                                       const Json& made_by) {
   const bool speaks = rank.group->rank() == 0;
   const Corpus corpus(config.data);
   BatchStream stream(corpus, stream_options(config, rank.group->size()));
@@ -44,8 +45,8 @@ std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig&
       folder.write_metrics(line);
       char text[160];
       std::snprintf(text, sizeof(text), "%s step %lld: loss %.4f  %.2f s  attention max/mean %.2f",
-                    results[i].strategy.c_str(), static_cast<long long>(step + 1), report.loss, report.seconds,
-                    report.attention_max_over_mean());
+                    results[i].strategy.c_str(), static_cast<long long>(step + 1), report.loss,
+                    report.seconds, report.attention_max_over_mean());
       progress.update(++done, text);
       results[i].steps.push_back(report);
     }

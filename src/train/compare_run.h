@@ -16,15 +16,19 @@ struct StrategySteps {
   std::vector<StepReport> steps;
 };
 
-/// Trains one model under each of config.compare_strategies on the same batches, from the same start, interleaved step by
-/// step, so that a change of the machine's speed meets all alike. Same result on every rank but for times.
-std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig& config, const Json& made_by);
+/// Trains one model under each of config.compare_strategies on the same batches, from the same
+/// start, interleaved step by step, so that a change of the machine's speed meets all alike. Same
+/// result on every rank but for times.
+std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig& config,
+                                       const Json& made_by);
 
-/// {"strategies": [{"name", "step_seconds_median", "step_seconds", "tokens_per_second", "attention_max_over_mean",
-/// "bytes_per_step", "losses", "peak_memory_bytes", ...}], ...}. Medians leave out the first step (buffers and caches are cold in it).
+/// {"strategies": [{"name", "step_seconds_median", "step_seconds", "tokens_per_second",
+/// "attention_max_over_mean", "bytes_per_step", "losses", "peak_memory_bytes", ...}], ...}. Medians
+/// leave out the first step (buffers and caches are cold in it).
 Json compare_to_json(const std::vector<StrategySteps>& results);
 
-/// The same for people: a table, how well the losses agree, and how much faster each strategy is than the first.
+/// The same for people: a table, how well the losses agree, and how much faster each strategy is
+/// than the first.
 std::string compare_to_text(const std::vector<StrategySteps>& results);
 
 }  // namespace cadenza

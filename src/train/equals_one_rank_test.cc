@@ -1,5 +1,5 @@
-// The promise that everything else rests on: any number of ranks, any strategy, any layout of documents gives the loss and every
-// gradient of one process.
+// The promise that everything else rests on: any number of ranks, any strategy, any layout of
+// documents gives the loss and every gradient of one process.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,8 @@ Documents random_tokens(Rng& rng, const Batch& batch) {
   Documents documents;
   for (const Document& document : batch.documents) {
     std::vector<int32_t>& ids = documents.emplace_back();
-    for (int64_t i = 0; i < document.length; ++i) ids.push_back(static_cast<int32_t>(uniform_below(rng, 31)));
+    for (int64_t i = 0; i < document.length; ++i)
+      ids.push_back(static_cast<int32_t>(uniform_below(rng, 31)));
   }
   return documents;
 }
@@ -64,7 +65,8 @@ Plan plan_with(const std::string& strategy, const Batch& batch) {
 }
 
 /// One rank's part of one pass; the sums over ranks are on every rank.
-LossAndGradients run_rank(Group& group, const Plan& plan, const Documents& documents, const LlamaOptions& options) {
+LossAndGradients run_rank(Group& group, const Plan& plan, const Documents& documents,
+                          const LlamaOptions& options) {
   const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
   set_model_threads(1);
   const auto model = make_llama(small_model(), options, /*seed=*/3);
@@ -90,12 +92,14 @@ LossAndGradients run_rank(Group& group, const Plan& plan, const Documents& docum
   return {loss_sum[0] * scale, {gradients.begin(), gradients.end()}};
 }
 
-LossAndGradients run(const Plan& plan, const Documents& documents, const LlamaOptions& options = {}) {
+LossAndGradients run(const Plan& plan, const Documents& documents,
+                     const LlamaOptions& options = {}) {
   std::vector<LossAndGradients> results(static_cast<size_t>(plan.servers));
   spawn_ranks(plan.servers, [&](Group& group) {
     results[static_cast<size_t>(group.rank())] = run_rank(group, plan, documents, options);
   });
-  for (const LossAndGradients& result : results) EXPECT_EQ(result.gradients, results[0].gradients) << "ranks differ";
+  for (const LossAndGradients& result : results)
+    EXPECT_EQ(result.gradients, results[0].gradients) << "ranks differ";
   return results[0];
 }
 
@@ -107,11 +111,13 @@ Batch on_one_rank(Batch batch) {
 }
 
 void expect_equal_to_one_rank(const LossAndGradients& got, const LossAndGradients& one) {
-  EXPECT_LE(std::abs(got.loss - one.loss), 1e-5 * std::abs(one.loss)) << got.loss << " against " << one.loss;
+  EXPECT_LE(std::abs(got.loss - one.loss), 1e-5 * std::abs(one.loss))
+      << got.loss << " against " << one.loss;
   const auto model = make_llama(small_model(), {}, 3);
   for (const ParameterInfo& parameter : model->parameters()) {
     const auto part = [&](const std::vector<float>& all) {
-      return std::span<const float>(all).subspan(static_cast<size_t>(parameter.offset), static_cast<size_t>(parameter.elements));
+      return std::span<const float>(all).subspan(static_cast<size_t>(parameter.offset),
+                                                 static_cast<size_t>(parameter.elements));
     };
     EXPECT_TRUE(close_to(part(got.gradients), part(one.gradients), 1e-5)) << parameter.name;
   }
@@ -124,7 +130,8 @@ TEST_P(EveryStrategy, GivesLossAndGradientsOfOneProcess) {
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
-    const Batch batch = random_batch(rng, {.ranks = ranks, .max_documents = 5, .max_length = 40, .masks = seed % 2 == 0});
+    const Batch batch = random_batch(
+        rng, {.ranks = ranks, .max_documents = 5, .max_length = 40, .masks = seed % 2 == 0});
     const Documents documents = random_tokens(rng, batch);
     const LossAndGradients one = run(plan_with("home", on_one_rank(batch)), documents);
     expect_equal_to_one_rank(run(plan_with(strategy, batch), documents), one);
@@ -132,7 +139,8 @@ TEST_P(EveryStrategy, GivesLossAndGradientsOfOneProcess) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EveryStrategy,
-                         testing::Combine(testing::Values(1, 2, 3, 4), testing::Values("home", "cad")));
+                         testing::Combine(testing::Values(1, 2, 3, 4),
+                                          testing::Values("home", "cad")));
 
 TEST(EqualsOneRank, WithMoreRanksThanDocumentsAndRanksWithoutTokens) {
   for (const int64_t length : {1, 3, 5}) {

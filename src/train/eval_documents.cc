@@ -19,12 +19,14 @@ EvalDocuments documents_from_json(const std::string& path, int64_t vocab_size) {
   for (const Json& ids : json["documents"]) {
     const std::string place = cat(path, ": documents[", result.documents.size(), "]");
     if (!ids.is_array() || ids.empty()) {
-      throw DataError(cat("[eval] ", place, ": expected a list of at least one token id, got ", ids.dump().substr(0, 40)));
+      throw DataError(cat("[eval] ", place, ": expected a list of at least one token id, got ",
+                          ids.dump().substr(0, 40)));
     }
     std::vector<int32_t>& document = result.documents.emplace_back();
     for (const Json& id : ids) {
       if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() >= vocab_size) {
-        throw DataError(cat("[eval] ", place, "[", document.size(), "]: expected a token id in [0, ", vocab_size,
+        throw DataError(cat("[eval] ", place, "[", document.size(),
+                            "]: expected a token id in [0, ", vocab_size,
                             "), the checkpoint's vocabulary, got ", id.dump()));
       }
       document.push_back(id.get<int32_t>());
@@ -36,8 +38,8 @@ EvalDocuments documents_from_json(const std::string& path, int64_t vocab_size) {
 
 EvalDocuments documents_from_text(const std::string& path, int64_t vocab_size) {
   if (vocab_size < ByteVocabulary::kSize) {
-    throw DataError(cat("[eval] text is read by the byte-level vocabulary of ", ByteVocabulary::kSize,
-                        " tokens, but the checkpoint has ", vocab_size,
+    throw DataError(cat("[eval] text is read by the byte-level vocabulary of ",
+                        ByteVocabulary::kSize, " tokens, but the checkpoint has ", vocab_size,
                         R"(; give token ids as {"documents": [[...], ...]} in a .json file)"));
   }
   CorpusOptions options;
@@ -55,7 +57,8 @@ EvalDocuments documents_from_text(const std::string& path, int64_t vocab_size) {
 
 EvalDocuments read_eval_documents(const std::string& path, int64_t vocab_size) {
   const bool json = std::filesystem::path(path).extension() == ".json";
-  EvalDocuments result = json ? documents_from_json(path, vocab_size) : documents_from_text(path, vocab_size);
+  EvalDocuments result =
+      json ? documents_from_json(path, vocab_size) : documents_from_text(path, vocab_size);
   if (result.documents.empty()) throw DataError(cat("[eval] ", path, " holds no document"));
   return result;
 }

@@ -52,8 +52,10 @@ void append_losses(const Batch& batch, const std::vector<std::vector<int32_t>>& 
         const auto position = static_cast<size_t>(shard.rows.begin + i);
         if (position + 1 == losses.size()) continue;  // the last token has no target
         float loss;
-        std::memcpy(&loss, rank_losses[rank].data() + (shard.first_row + i) * static_cast<int64_t>(sizeof(float)),
-                    sizeof(float));
+        std::memcpy(
+            &loss,
+            rank_losses[rank].data() + (shard.first_row + i) * static_cast<int64_t>(sizeof(float)),
+            sizeof(float));
         losses[position] = loss;
       }
     }
@@ -66,7 +68,8 @@ void append_losses(const Batch& batch, const std::vector<std::vector<int32_t>>& 
 void write_gradients(LlamaModel& model, const std::string& path) {
   std::vector<FloatTensor> tensors;
   for (const ParameterInfo& parameter : model.parameters()) {
-    tensors.push_back({parameter.name, parameter.shape, model.flat_gradients().data() + parameter.offset});
+    tensors.push_back(
+        {parameter.name, parameter.shape, model.flat_gradients().data() + parameter.offset});
   }
   write_safetensors(path, tensors);
 }
@@ -85,7 +88,8 @@ EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocument
     result.valid_targets += batch.targets();
     result.tokens += batch.tokens();
   }
-  const double loss_scale = result.valid_targets > 0 ? 1.0 / static_cast<double>(result.valid_targets) : 0.0;
+  const double loss_scale =
+      result.valid_targets > 0 ? 1.0 / static_cast<double>(result.valid_targets) : 0.0;
   RankRuntime runtime(group, *rank.backend, model, {.deadline_seconds = options.deadline_seconds});
   const std::vector<Action> schedule = plain_schedule(model.layers(), training);
   std::ranges::fill(model.flat_gradients(), 0.0f);
@@ -93,15 +97,21 @@ EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocument
   double loss_sum = 0;
   for (const TokenBatch& batch : batches) {
     throw_if_interrupted();
-    const PlannedBatch planned = plan_batch(
-        group, batch,
-        {.strategy = find_strategy(options.strategy),
-         .shape = {.heads = model.heads(), .kv_heads = model.kv_heads(), .head_dim = model.head_dim(), .dtype = Dtype::kFloat32},
-         .tolerance = options.tolerance,
-         .tokens_per_rank = (batch.tokens() + group.size() - 1) / group.size(),
-         .deadline_seconds = options.deadline_seconds});
-    const PassResult pass = runtime.run({.program = planned.program, .schedule = schedule, .tokens = planned.tokens,
-                                         .loss_scale = loss_scale, .training = training});
+    const PlannedBatch planned =
+        plan_batch(group, batch,
+                   {.strategy = find_strategy(options.strategy),
+                    .shape = {.heads = model.heads(),
+                              .kv_heads = model.kv_heads(),
+                              .head_dim = model.head_dim(),
+                              .dtype = Dtype::kFloat32},
+                    .tolerance = options.tolerance,
+                    .tokens_per_rank = (batch.tokens() + group.size() - 1) / group.size(),
+                    .deadline_seconds = options.deadline_seconds});
+    const PassResult pass = runtime.run({.program = planned.program,
+                                         .schedule = schedule,
+                                         .tokens = planned.tokens,
+                                         .loss_scale = loss_scale,
+                                         .training = training});
     const auto rank_losses = all_gather(group, bytes_of(pass.row_losses), deadline());
     append_losses(planned.plan.plan().batch, batch.documents, rank_losses, result);
   }

@@ -16,16 +16,18 @@ struct EvalDocuments {
   std::vector<std::string> names;
 };
 
-/// Reads {"documents": [[ids], ...]} where the file ends in .json, else text (a file, folder or glob) by the byte-level vocabulary.
-/// DataError naming document and place for an empty document or an id outside the vocabulary.
+/// Reads {"documents": [[ids], ...]} where the file ends in .json, else text (a file, folder or
+/// glob) by the byte-level vocabulary. DataError naming document and place for an empty document or
+/// an id outside the vocabulary.
 EvalDocuments read_eval_documents(const std::string& path, int64_t vocab_size);
 
 struct EvalOptions {
   std::string strategy = "cad";
   double tolerance = 0.05;
-  int64_t tokens_per_rank = 16384;  // documents are batched up to this; a longer one makes a larger batch
+  int64_t tokens_per_rank =
+      16384;  // documents are batched up to this; a longer one makes a larger batch
   double deadline_seconds = 60;
-  std::string gradients_path;       // empty: forward only
+  std::string gradients_path;  // empty: forward only
 };
 
 struct EvalResult {
@@ -37,8 +39,8 @@ struct EvalResult {
   std::vector<std::optional<float>> per_token_loss;
 };
 
-/// Mean loss of the model over the documents, on the ranks that were joined; with gradients_path, the gradient of that mean,
-/// written by rank 0 under the checkpoint's tensor names.
+/// Mean loss of the model over the documents, on the ranks that were joined; with gradients_path,
+/// the gradient of that mean, written by rank 0 under the checkpoint's tensor names.
 EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocuments& documents,
                     const EvalOptions& options);
 

@@ -4,7 +4,8 @@
 
 namespace cadenza {
 
-/// Linear warm-up from 0 to `peak` over warmup_steps, then half a cosine down to `minimum` at the last step.
+/// Linear warm-up from 0 to `peak` over warmup_steps, then half a cosine down to `minimum` at the
+/// last step.
 struct LearningRate {
   double peak = 0;
   double minimum = 0;

@@ -9,7 +9,8 @@ namespace {
 
 Plan make_plan(const TokenBatch& batch, const PlanSettings& settings, int ranks) {
   std::vector<int64_t> lengths;
-  for (const auto& document : batch.documents) lengths.push_back(static_cast<int64_t>(document.size()));
+  for (const auto& document : batch.documents)
+    lengths.push_back(static_cast<int64_t>(document.size()));
   const PairsCostModel cost;
   return settings.strategy.plan({.documents = documents_of_lengths(lengths),
                                  .homes_given = false,
@@ -30,7 +31,8 @@ PlannedBatch plan_batch(Group& group, const TokenBatch& batch, const PlanSetting
     const Stopwatch watch(plan_seconds);
     plan = make_plan(batch, settings, group.size());
   }
-  VerifiedPlan verified = agree_on_plan(group, plan, Deadline::after_seconds(settings.deadline_seconds));
+  VerifiedPlan verified =
+      agree_on_plan(group, plan, Deadline::after_seconds(settings.deadline_seconds));
   auto programs = compile_plan(verified, settings.shape.heads, settings.shape.kv_heads);
   RankTokens tokens = rank_tokens(verified.plan().batch, batch.documents, group.rank());
   return {.plan = std::move(verified),

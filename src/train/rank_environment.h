@@ -22,8 +22,9 @@ struct RankOptions {
   double deadline_seconds = 60;
 };
 
-/// Joins the ranks that a launcher started (cadenza --nproc, torchrun, mpirun, srun), or stands alone where none did; sets
-/// thread counts and memory counting; runs `body`. When the body fails, the others are told why before the error goes on.
+/// Joins the ranks that a launcher started (cadenza --nproc, torchrun, mpirun, srun), or stands
+/// alone where none did; sets thread counts and memory counting; runs `body`. When the body fails,
+/// the others are told why before the error goes on.
 void run_as_rank(const RankOptions& options, const std::function<void(RankEnvironment&)>& body);
 
 }  // namespace cadenza

@@ -29,7 +29,8 @@ std::vector<RankStatus> exchange_status(Group& group, const RankStatus& mine, De
     CADENZA_CHECK(message.size() >= sizeof(Numbers), message.size(), " bytes");
     Numbers theirs;
     std::memcpy(&theirs, message.data(), sizeof(Numbers));
-    all.push_back({theirs.loss_sum, theirs.times, theirs.peak_memory_bytes, message.substr(sizeof(Numbers))});
+    all.push_back(
+        {theirs.loss_sum, theirs.times, theirs.peak_memory_bytes, message.substr(sizeof(Numbers))});
   }
   return all;
 }

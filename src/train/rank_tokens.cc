@@ -15,7 +15,8 @@ RankTokens rank_tokens(const Batch& batch, const std::vector<std::vector<int32_t
       const bool last = position + 1 == length;
       tokens.ids.push_back(ids[static_cast<size_t>(position)]);
       tokens.positions.push_back(position);
-      tokens.targets.push_back(last ? RankTokens::kNoTarget : ids[static_cast<size_t>(position) + 1]);
+      tokens.targets.push_back(last ? RankTokens::kNoTarget
+                                    : ids[static_cast<size_t>(position) + 1]);
     }
   }
   return tokens;

@@ -8,8 +8,9 @@
 
 namespace cadenza {
 
-/// The rows of one rank, in the order of its home layout: ids, positions inside the document (also in shards that start inside
-/// it), and as target the next token of the same document. `documents` are the batch's tokens, whole.
+/// The rows of one rank, in the order of its home layout: ids, positions inside the document (also
+/// in shards that start inside it), and as target the next token of the same document. `documents`
+/// are the batch's tokens, whole.
 RankTokens rank_tokens(const Batch& batch, const std::vector<std::vector<int32_t>>& documents,
                        Rank rank);
 

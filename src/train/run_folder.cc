@@ -32,7 +32,8 @@ void keep_earlier_run(const std::string& path) {
 
 }  // namespace
 
-RunFolder::RunFolder(Group& group, const std::string& path, const Json& made_by, double deadline_seconds)
+RunFolder::RunFolder(Group& group, const std::string& path, const Json& made_by,
+                     double deadline_seconds)
     : writes_(group.rank() == 0), path_(path) {
   const auto entries =
       all_gather(group, rank_entry(group.rank()).dump(), Deadline::after_seconds(deadline_seconds));
@@ -53,7 +54,8 @@ RunFolder::RunFolder(Group& group, const std::string& path, const Json& made_by,
 }
 
 void RunFolder::write_metrics(const Json& line) {
-  if (writes_) metrics_ << line.dump() << std::endl;  // flushed: a run that is killed keeps its lines
+  if (writes_)
+    metrics_ << line.dump() << std::endl;  // flushed: a run that is killed keeps its lines
 }
 
 void RunFolder::write_json(const std::string& name, const Json& content) {
@@ -61,7 +63,8 @@ void RunFolder::write_json(const std::string& name, const Json& content) {
 }
 
 Json metrics_line(const StepReport& report) {
-  Json attention = Json::array(), segments = Json::array(), pack = Json::array(), wait = Json::array();
+  Json attention = Json::array(), segments = Json::array(), pack = Json::array(),
+       wait = Json::array();
   for (const PassTimes& times : report.rank_times) {
     attention.push_back(times.attention_seconds);
     segments.push_back(times.segment_seconds);

@@ -9,11 +9,13 @@
 
 namespace cadenza {
 
-/// The folder that a run leaves behind: run.json (what made it), ranks.json (rank, pid, host, role), metrics.jsonl (a line a step).
-/// An earlier run's folder is renamed, never overwritten. Rank 0 writes; every rank constructs it.
+/// The folder that a run leaves behind: run.json (what made it), ranks.json (rank, pid, host,
+/// role), metrics.jsonl (a line a step). An earlier run's folder is renamed, never overwritten.
+/// Rank 0 writes; every rank constructs it.
 class RunFolder {
  public:
-  /// `made_by`: command, resolved configuration, versions. ConfigError when the folder cannot be made.
+  /// `made_by`: command, resolved configuration, versions. ConfigError when the folder cannot be
+  /// made.
   RunFolder(Group& group, const std::string& path, const Json& made_by, double deadline_seconds);
 
   void write_metrics(const Json& line);

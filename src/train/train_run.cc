@@ -14,20 +14,22 @@ namespace {
 
 std::string progress_text(const StepReport& report) {
   char text[160];
-  std::snprintf(text, sizeof(text), "loss %.4f  %.1f tokens/s  attention max/mean %.2f", report.loss,
-                report.tokens_per_second(), report.attention_max_over_mean());
+  std::snprintf(text, sizeof(text), "loss %.4f  %.1f tokens/s  attention max/mean %.2f",
+                report.loss, report.tokens_per_second(), report.attention_max_over_mean());
   return text;
 }
 
 std::string overflow_text(const OverflowCounts& counts) {
-  return cat("documents that overflowed a batch: ", counts.carried, " carried to the next, ", counts.cut,
-             " cut, ", counts.dropped, " dropped");
+  return cat("documents that overflowed a batch: ", counts.carried, " carried to the next, ",
+             counts.cut, " cut, ", counts.dropped, " dropped");
 }
 
 }  // namespace
 
 BatchStreamOptions stream_options(const TrainConfig& config, int ranks) {
-  return {.tokens_per_batch = ranks * config.tokens_per_rank, .overflow = config.overflow, .seed = config.seed};
+  return {.tokens_per_batch = ranks * config.tokens_per_rank,
+          .overflow = config.overflow,
+          .seed = config.seed};
 }
 
 std::vector<TokenBatch> next_micro_batches(BatchStream& stream, int64_t count) {
@@ -44,9 +46,10 @@ void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& mad
   RunFolder folder(*rank.group, config.folder, made_by, config.deadline_seconds);
   if (speaks) {
     log_info(cat("corpus: ", corpus.summary()));
-    log_info(cat("model: ", trainer.model().flat_parameters().size(), " parameters; ", rank.group->size(),
-                 " ranks x ", rank.threads, " threads over ", rank.group->transport(), "; strategy ",
-                 config.strategy, "; run folder ", folder.path()));
+    log_info(cat("model: ", trainer.model().flat_parameters().size(), " parameters; ",
+                 rank.group->size(), " ranks x ", rank.threads, " threads over ",
+                 rank.group->transport(), "; strategy ", config.strategy, "; run folder ",
+                 folder.path()));
   }
   Progress progress(speaks, config.steps, "step");
   for (int64_t step = 0; step < config.steps; ++step) {
@@ -59,7 +62,8 @@ void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& mad
   }
   progress.finish();
   const OverflowCounts& overflow = stream.overflow();
-  if (speaks && overflow.carried + overflow.cut + overflow.dropped > 0) log_info(overflow_text(overflow));
+  if (speaks && overflow.carried + overflow.cut + overflow.dropped > 0)
+    log_info(overflow_text(overflow));
 }
 
 }  // namespace cadenza

@@ -6,7 +6,8 @@
 
 namespace cadenza {
 
-/// Trains as the configuration says, on the ranks that were joined. `made_by` is stored in the run folder.
+/// Trains as the configuration says, on the ranks that were joined. `made_by` is stored in the run
+/// folder.
 void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& made_by);
 
 /// The next micro-batches of one step.

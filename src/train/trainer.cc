@@ -29,7 +29,9 @@ void add(PassTimes& sum, const PassTimes& times) {
 }
 
 ModelShape shape_of(const LlamaModel& model) {
-  return {.heads = model.heads(), .kv_heads = model.kv_heads(), .head_dim = model.head_dim(),
+  return {.heads = model.heads(),
+          .kv_heads = model.kv_heads(),
+          .head_dim = model.head_dim(),
           .dtype = Dtype::kFloat32};
 }
 
@@ -50,7 +52,8 @@ int64_t StepReport::sent_bytes() const {
   return sum;
 }
 
-Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config, const std::string& strategy)
+Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config,
+                 const std::string& strategy)
     : group_(group),
       config_(config),
       strategy_name_(strategy),
@@ -72,7 +75,8 @@ Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config, cons
   // Equal seeds give equal weights on equal machines; different processors may round differently.
   const std::span<float> weights = model_->flat_parameters();
   const std::string_view bytes(reinterpret_cast<const char*>(weights.data()), weights.size_bytes());
-  const std::string from_root = broadcast(group, 0, group.rank() == 0 ? std::string(bytes) : std::string(), deadline());
+  const std::string from_root =
+      broadcast(group, 0, group.rank() == 0 ? std::string(bytes) : std::string(), deadline());
   std::copy(from_root.begin(), from_root.end(), reinterpret_cast<char*>(weights.data()));
   static_bytes_ = MemoryCounter::current_bytes() - static_bytes_;
 }
@@ -92,7 +96,8 @@ StepReport Trainer::step(const std::vector<TokenBatch>& micro_batches) {
     RankStatus status;
     const double loss_scale = report.targets > 0 ? 1.0 / static_cast<double>(report.targets) : 0.0;
     std::ranges::fill(model_->flat_gradients(), 0.0f);
-    for (const TokenBatch& batch : micro_batches) run_micro_batch(batch, loss_scale, status, report);
+    for (const TokenBatch& batch : micro_batches)
+      run_micro_batch(batch, loss_scale, status, report);
     if (status.trouble.empty()) status.trouble = describe_bad_gradient();
     status.peak_memory_bytes = MemoryCounter::peak_bytes() - other_bytes;
 
@@ -128,7 +133,8 @@ void Trainer::run_micro_batch(const TokenBatch& batch, double loss_scale, RankSt
 
 std::string Trainer::describe_bad_loss(const PlannedBatch& planned, const TokenBatch& batch,
                                        const PassResult& result) const {
-  const auto bad = std::ranges::find_if(result.row_losses, [](float loss) { return !std::isfinite(loss); });
+  const auto bad =
+      std::ranges::find_if(result.row_losses, [](float loss) { return !std::isfinite(loss); });
   const bool bad_loss = bad != result.row_losses.end();
   if (!bad_loss && result.first_bad_row < 0) return {};
   const int64_t row = bad_loss ? bad - result.row_losses.begin() : result.first_bad_row;
@@ -139,7 +145,8 @@ std::string Trainer::describe_bad_loss(const PlannedBatch& planned, const TokenB
 
 std::string Trainer::describe_bad_gradient() const {
   const std::span<float> gradients = model_->flat_gradients();
-  const auto bad = std::ranges::find_if(gradients, [](float value) { return !std::isfinite(value); });
+  const auto bad =
+      std::ranges::find_if(gradients, [](float value) { return !std::isfinite(value); });
   if (bad == gradients.end()) return {};
   const int64_t element = bad - gradients.begin();
   for (const ParameterInfo& parameter : model_->parameters()) {
@@ -153,8 +160,9 @@ std::string Trainer::describe_bad_gradient() const {
 void Trainer::stop_if_not_finite(const std::vector<RankStatus>& all) const {
   for (size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].trouble.empty()) continue;
-    throw NumericError(cat("[train] step ", steps_done_ + 1, ", rank ", rank, ": ", all[rank].trouble,
-                           "; weights are those before this step; lower train.learning_rate or look at the document"));
+    throw NumericError(cat(
+        "[train] step ", steps_done_ + 1, ", rank ", rank, ": ", all[rank].trouble,
+        "; weights are those before this step; lower train.learning_rate or look at the document"));
   }
 }
 
@@ -165,12 +173,14 @@ void Trainer::update(StepReport& report) {
     const Stopwatch watch(report.reduce_seconds);
     owned = reducer_->reduce(gradients, deadline());
   }
-  const std::span<float> mine = gradients.subspan(static_cast<size_t>(owned.begin), static_cast<size_t>(owned.size()));
+  const std::span<float> mine =
+      gradients.subspan(static_cast<size_t>(owned.begin), static_cast<size_t>(owned.size()));
   double square = 0;
   for (const float value : mine) square += static_cast<double>(value) * value;
   report.gradient_norm = std::sqrt(reducer_->sum_over_owners(square, deadline()));
   if (!std::isfinite(report.gradient_norm)) {
-    throw NumericError(cat("[train] step ", report.step, ": the gradient norm over all ranks is not finite; "
+    throw NumericError(cat("[train] step ", report.step,
+                           ": the gradient norm over all ranks is not finite; "
                            "weights are those before this step; lower train.learning_rate"));
   }
   if (config_.gradient_clip > 0 && report.gradient_norm > config_.gradient_clip) {

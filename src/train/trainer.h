@@ -26,9 +26,9 @@ struct StepReport {
   double learning_rate = 0;
   bool updated = false;  // false: the batch had no target
   int64_t tokens = 0, targets = 0, documents = 0;
-  double seconds = 0;        // from a barrier of all ranks to the end of the update
-  double plan_seconds = 0;   // of them: the strategy, on rank 0
-  double reduce_seconds = 0; // of them: gradient reduction, on this rank
+  double seconds = 0;                 // from a barrier of all ranks to the end of the update
+  double plan_seconds = 0;            // of them: the strategy, on rank 0
+  double reduce_seconds = 0;          // of them: gradient reduction, on this rank
   std::vector<PassTimes> rank_times;  // by rank, summed over micro-batches
   std::vector<int64_t> rank_peak_memory_bytes;
   std::vector<uint64_t> plan_hashes;  // by micro-batch
@@ -38,13 +38,15 @@ struct StepReport {
   int64_t sent_bytes() const;              // all ranks, all layers, both phases
 };
 
-/// One model in training under one strategy, on one rank. All ranks construct it and call step alike.
+/// One model in training under one strategy, on one rank. All ranks construct it and call step
+/// alike.
 class Trainer {
  public:
   Trainer(Group& group, Backend& backend, const TrainConfig& config, const std::string& strategy);
 
-  /// One optimizer step over the micro-batches: their losses and gradients count as those of one batch. NumericError on all ranks,
-  /// before the update, naming step, rank and document, when a loss or gradient is not finite.
+  /// One optimizer step over the micro-batches: their losses and gradients count as those of one
+  /// batch. NumericError on all ranks, before the update, naming step, rank and document, when a
+  /// loss or gradient is not finite.
   StepReport step(const std::vector<TokenBatch>& micro_batches);
 
   LlamaModel& model() { return *model_; }
@@ -54,8 +56,10 @@ class Trainer {
 
  private:
   /// Forward and backward of one micro-batch, added to `status` and `report`.
-  void run_micro_batch(const TokenBatch& batch, double loss_scale, RankStatus& status, StepReport& report);
-  std::string describe_bad_loss(const PlannedBatch& planned, const TokenBatch& batch, const PassResult& result) const;
+  void run_micro_batch(const TokenBatch& batch, double loss_scale, RankStatus& status,
+                       StepReport& report);
+  std::string describe_bad_loss(const PlannedBatch& planned, const TokenBatch& batch,
+                                const PassResult& result) const;
   std::string describe_bad_gradient() const;
   void stop_if_not_finite(const std::vector<RankStatus>& all) const;
   void update(StepReport& report);

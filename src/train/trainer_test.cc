@@ -52,7 +52,8 @@ struct Outcome {
 };
 
 /// Steps of one trainer on `ranks` ranks; what rank 0 saw last.
-Outcome train(int ranks, const std::string& strategy, const std::vector<TokenBatch>& micro_batches, int steps = 1) {
+Outcome train(int ranks, const std::string& strategy, const std::vector<TokenBatch>& micro_batches,
+              int steps = 1) {
   Outcome outcome;
   spawn_ranks(ranks, [&](Group& group) {
     set_model_threads(1);
@@ -76,17 +77,20 @@ TEST(Trainer, LossAndGradientNormDoNotDependOnMicroBatchesOrRanks) {
     for (const int ranks : {1, 2, 3}) {
       const Outcome apart = train(ranks, strategy, {batch_of({shorter}), batch_of({longer})});
       EXPECT_NEAR(apart.report.loss, together.report.loss, 1e-5 * together.report.loss);
-      EXPECT_NEAR(apart.report.gradient_norm, together.report.gradient_norm, 1e-5 * together.report.gradient_norm);
+      EXPECT_NEAR(apart.report.gradient_norm, together.report.gradient_norm,
+                  1e-5 * together.report.gradient_norm);
     }
   }
 }
 
 TEST(Trainer, StepsOnTheSameDocumentsGiveTheSameLossesUnderEveryLayout) {
-  const std::vector<TokenBatch> batches = {batch_of({document(33, 1), document(7, 2), document(24, 3)})};
+  const std::vector<TokenBatch> batches = {
+      batch_of({document(33, 1), document(7, 2), document(24, 3)})};
   const double expected = train(1, "home", batches, 5).report.loss;
   for (const int ranks : {1, 2, 3, 4}) {
     for (const char* strategy : {"home", "cad"}) {
-      EXPECT_NEAR(train(ranks, strategy, batches, 5).report.loss, expected, 1e-5 * expected) << ranks << " " << strategy;
+      EXPECT_NEAR(train(ranks, strategy, batches, 5).report.loss, expected, 1e-5 * expected)
+          << ranks << " " << strategy;
     }
   }
 }
@@ -101,7 +105,8 @@ TEST(Trainer, BatchWithoutTargetHasLossZeroAndUpdatesNothing) {
   EXPECT_EQ(outcome.report.loss, 0.0);
   EXPECT_FALSE(outcome.report.updated);
   const auto fresh = make_llama(small_config().model, {}, small_config().seed);
-  EXPECT_EQ(outcome.weights, std::vector<float>(fresh->flat_parameters().begin(), fresh->flat_parameters().end()));
+  EXPECT_EQ(outcome.weights,
+            std::vector<float>(fresh->flat_parameters().begin(), fresh->flat_parameters().end()));
 }
 
 TEST(Trainer, LossThatIsNotFiniteEndsTheStepOnAllRanksBeforeTheUpdate) {
@@ -113,10 +118,12 @@ TEST(Trainer, LossThatIsNotFiniteEndsTheStepOnAllRanksBeforeTheUpdate) {
     // Token 39 stands in the second document only: its embedding row is poisoned.
     const ParameterInfo& embedding = trainer.model().parameters().front();
     ASSERT_THAT(embedding.name, testing::HasSubstr("embed_tokens"));
-    trainer.model().flat_parameters()[static_cast<size_t>(embedding.offset) + 39 * 16] = std::numeric_limits<float>::quiet_NaN();
+    trainer.model().flat_parameters()[static_cast<size_t>(embedding.offset) + 39 * 16] =
+        std::numeric_limits<float>::quiet_NaN();
     std::vector<int32_t> clean(64, 3), poisoned(20, 4);
     poisoned[10] = 39;
-    const auto before = std::vector<float>(trainer.model().flat_parameters().begin(), trainer.model().flat_parameters().end());
+    const auto before = std::vector<float>(trainer.model().flat_parameters().begin(),
+                                           trainer.model().flat_parameters().end());
     try {
       trainer.step({batch_of({clean, poisoned})});
     } catch (const NumericError& error) {
@@ -126,7 +133,8 @@ TEST(Trainer, LossThatIsNotFiniteEndsTheStepOnAllRanksBeforeTheUpdate) {
     EXPECT_EQ(std::memcmp(before.data(), after.data(), after.size_bytes()), 0);
   });
   for (const std::string& message : messages) {
-    EXPECT_THAT(message, testing::AllOf(testing::HasSubstr("step 1"), testing::HasSubstr("rank 1"), testing::HasSubstr("document 1")));
+    EXPECT_THAT(message, testing::AllOf(testing::HasSubstr("step 1"), testing::HasSubstr("rank 1"),
+                                        testing::HasSubstr("document 1")));
   }
 }
 

@@ -1,8 +1,7 @@
+#include <gmock/gmock.h>
 #include <sys/mman.h>
 
 #include <limits>
-
-#include <gmock/gmock.h>
 
 #include "kernels/attention_case.h"
 
@@ -18,8 +17,8 @@ class AttentionCases : public EveryIsa {
   static AttentionCase zero_case(const AttentionShape& shape, int64_t q_rows, int64_t kv_rows) {
     Rng rng(1);
     AttentionCase c = make_case(rng, shape, q_rows, kv_rows, false);
-    for (TestRows* rows : {&c.q, &c.k, &c.v, &c.o, &c.lse, &c.d_o, &c.row_lse, &c.delta, &c.dq,
-                           &c.dk, &c.dv}) {
+    for (TestRows* rows :
+         {&c.q, &c.k, &c.v, &c.o, &c.lse, &c.d_o, &c.row_lse, &c.delta, &c.dq, &c.dk, &c.dv}) {
       rows->set([](int64_t, int64_t, int64_t) { return 0.0f; });
     }
     return c;
@@ -265,11 +264,24 @@ TEST_P(AttentionCases, RowsBeyondTwoToTheThirtyOneElementsAreAddressedRight) {
   Rng rng(17);
   AttentionCase c = make_case(rng, {2, 1, 8, 8, 0.35f}, 4, 4, false);
   c.tasks = {whole_task(c, Band::causal())};
-  const ForwardArgs f{c.shape, c.tasks, memory.spread(c.q), memory.spread(c.k), memory.spread(c.v),
-                      memory.spread(c.o), memory.spread(c.lse)};
-  const BackwardArgs b{c.shape, c.tasks, f.q, f.k, f.v, memory.spread(c.d_o),
-                       memory.spread(c.row_lse), memory.spread(c.delta), memory.spread(c.dq),
-                       memory.spread(c.dk), memory.spread(c.dv)};
+  const ForwardArgs f{c.shape,
+                      c.tasks,
+                      memory.spread(c.q),
+                      memory.spread(c.k),
+                      memory.spread(c.v),
+                      memory.spread(c.o),
+                      memory.spread(c.lse)};
+  const BackwardArgs b{c.shape,
+                       c.tasks,
+                       f.q,
+                       f.k,
+                       f.v,
+                       memory.spread(c.d_o),
+                       memory.spread(c.row_lse),
+                       memory.spread(c.delta),
+                       memory.spread(c.dq),
+                       memory.spread(c.dk),
+                       memory.spread(c.dv)};
   backend()->attention_forward(f);
   backend()->attention_backward(b);
   backend()->attention_forward(c.forward());

@@ -20,15 +20,25 @@ constexpr int64_t kBufferKeys = 256;
 class BackwardWorker {
  public:
   BackwardWorker(const BackwardArgs& args, const BlockKernels& kernels, const BackwardPlan& plan)
-      : args_(args), kernels_(kernels), plan_(plan), ldk_(padded_dim(args.shape.head_dim)),
-        ldv_(padded_dim(args.shape.v_head_dim)), keys_(kernels.tile_lanes),
-        q_t_(kernels.tile_lanes * ldk_), do_t_(kernels.tile_lanes * ldv_),
-        q_rows_(kernels.tile_lanes * ldk_), do_rows_(kernels.tile_lanes * ldv_),
-        dq_t_(kernels.tile_lanes * ldk_), lse2_(kernels.tile_lanes), delta_(kernels.tile_lanes),
+      : args_(args),
+        kernels_(kernels),
+        plan_(plan),
+        ldk_(padded_dim(args.shape.head_dim)),
+        ldv_(padded_dim(args.shape.v_head_dim)),
+        keys_(kernels.tile_lanes),
+        q_t_(kernels.tile_lanes * ldk_),
+        do_t_(kernels.tile_lanes * ldv_),
+        q_rows_(kernels.tile_lanes * ldk_),
+        do_rows_(kernels.tile_lanes * ldv_),
+        dq_t_(kernels.tile_lanes * ldk_),
+        lse2_(kernels.tile_lanes),
+        delta_(kernels.tile_lanes),
         p_((keys_of_block(args.shape) + 16) * kernels.tile_lanes),
         ds_((keys_of_block(args.shape) + 16) * kernels.tile_lanes),
-        k_((kBufferKeys + 16) * ldk_), dk_((kBufferKeys + 16) * ldk_),
-        v_((kBufferKeys + 16) * ldv_), dv_((kBufferKeys + 16) * ldv_) {}
+        k_((kBufferKeys + 16) * ldk_),
+        dk_((kBufferKeys + 16) * ldk_),
+        v_((kBufferKeys + 16) * ldv_),
+        dv_((kBufferKeys + 16) * ldv_) {}
 
   void run(Range cell) {
     for (int64_t i = cell.begin; i < cell.end; ++i) {
@@ -94,16 +104,31 @@ class BackwardWorker {
     keys_.pad(lanes_, padded_lanes(), -1);
     load_queries(token, head);
     const AttentionShape& s = args_.shape;
-    kernels_.backward({.head_dim = s.head_dim, .v_head_dim = s.v_head_dim, .lanes = lanes_,
-                       .block_keys = keys_of_block(s), .tile_lanes = kernels_.tile_lanes,
-                       .scale = s.scale, .q_t = q_t_.data(), .do_t = do_t_.data(),
-                       .q_rows = q_rows_.data(), .do_rows = do_rows_.data(), .lse2 = lse2_.data(),
-                       .delta = delta_.data(), .dq_t = dq_t_.data(),
-                       .key_begin = keys_.begin.data(), .key_end = keys_.end.data(),
-                       .p = p_.data(), .ds = ds_.data()},
-                      {.k = k_.data(), .v = v_.data(), .dk = dk_.data(), .dv = dv_.data(),
-                       .begin = keys_.any.begin / 16 * 16, .end = keys_.any.end,
-                       .full_begin = keys_.all.begin, .full_end = keys_.all.end});
+    kernels_.backward({.head_dim = s.head_dim,
+                       .v_head_dim = s.v_head_dim,
+                       .lanes = lanes_,
+                       .block_keys = keys_of_block(s),
+                       .tile_lanes = kernels_.tile_lanes,
+                       .scale = s.scale,
+                       .q_t = q_t_.data(),
+                       .do_t = do_t_.data(),
+                       .q_rows = q_rows_.data(),
+                       .do_rows = do_rows_.data(),
+                       .lse2 = lse2_.data(),
+                       .delta = delta_.data(),
+                       .dq_t = dq_t_.data(),
+                       .key_begin = keys_.begin.data(),
+                       .key_end = keys_.end.data(),
+                       .p = p_.data(),
+                       .ds = ds_.data()},
+                      {.k = k_.data(),
+                       .v = v_.data(),
+                       .dk = dk_.data(),
+                       .dv = dv_.data(),
+                       .begin = keys_.any.begin / 16 * 16,
+                       .end = keys_.any.end,
+                       .full_begin = keys_.all.begin,
+                       .full_end = keys_.all.end});
     store_queries(token, head);
   }
 

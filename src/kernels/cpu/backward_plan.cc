@@ -42,8 +42,7 @@ void add_task(const Grid& grid, const AttentionTask& task, Entry entry,
   const int64_t q_end = task.q_begin + task.q_rows;
   for (entry.chunk = task.q_begin / grid.rows; entry.chunk * grid.rows < q_end; ++entry.chunk) {
     const Range q = chunk_rows(grid, entry.chunk, task.q_begin, task.q_rows);
-    const Range seen =
-        intersect({q.begin + task.lowest, q.end + task.highest}, {0, task.kv_rows});
+    const Range seen = intersect({q.begin + task.lowest, q.end + task.highest}, {0, task.kv_rows});
     if (q.empty() || seen.empty() || task.lowest > task.highest) continue;
     const int64_t last = (task.kv_begin + seen.end - 1) / grid.rows;
     for (int64_t b = (task.kv_begin + seen.begin) / grid.rows; b <= last; ++b) {

@@ -45,13 +45,13 @@ struct ForwardTile {
 struct BackwardTile {
   int64_t head_dim, v_head_dim, lanes, block_keys, tile_lanes;
   float scale;
-  const float* q_t;       // panels of [head_dim][panel_lanes], times scale · log2(e)
-  const float* do_t;      // panels of [v_head_dim][panel_lanes]
-  const float* q_rows;    // [tile_lanes][padded head_dim], not scaled
-  const float* do_rows;   // [tile_lanes][padded v_head_dim]
-  const float* lse2;      // [lane] LSE in units of log2
-  const float* delta;     // [lane]
-  float* dq_t;            // panels of [padded head_dim][panel_lanes]: added into
+  const float* q_t;      // panels of [head_dim][panel_lanes], times scale · log2(e)
+  const float* do_t;     // panels of [v_head_dim][panel_lanes]
+  const float* q_rows;   // [tile_lanes][padded head_dim], not scaled
+  const float* do_rows;  // [tile_lanes][padded v_head_dim]
+  const float* lse2;     // [lane] LSE in units of log2
+  const float* delta;    // [lane]
+  float* dq_t;           // panels of [padded head_dim][panel_lanes]: added into
   const int64_t* key_begin;
   const int64_t* key_end;
   float* p;   // workspaces: [block_keys + 16][tile_lanes]

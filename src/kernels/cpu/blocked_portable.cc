@@ -12,9 +12,9 @@ constexpr int kWidth = 4;
 constexpr int kVectors = 2;
 constexpr int kGroup = 4;
 
-#include "kernels/cpu/blocked_vector.inc"
-#include "kernels/cpu/blocked_forward.inc"
 #include "kernels/cpu/blocked_backward.inc"
+#include "kernels/cpu/blocked_forward.inc"
+#include "kernels/cpu/blocked_vector.inc"
 
 }  // namespace
 

@@ -23,7 +23,9 @@ void check_fp32_on_host(std::initializer_list<RowsView> views) {
 class CpuBackend final : public Backend {
  public:
   CpuBackend(int threads, const BlockKernels& kernels)
-      : name_(cat("cpu/", kernels.name)), threads_(threads), kernels_(kernels),
+      : name_(cat("cpu/", kernels.name)),
+        threads_(threads),
+        kernels_(kernels),
         parallel_(openmp_parallel(threads)) {}
   const char* name() const override { return name_.c_str(); }
 
@@ -34,13 +36,12 @@ class CpuBackend final : public Backend {
   }
   void attention_backward(const BackwardArgs& args) override {
     check_args(args);
-    check_fp32_on_host({args.q, args.k, args.v, args.d_o, args.lse, args.delta, args.dq, args.dk,
-                        args.dv});
+    check_fp32_on_host(
+        {args.q, args.k, args.v, args.d_o, args.lse, args.delta, args.dq, args.dk, args.dv});
     cpu::backward(args, kernels_, threads_, parallel_);
   }
 
-  void pack_rows(const RowsView& source, std::span<const RowRun> runs,
-                 std::byte* packed) override {
+  void pack_rows(const RowsView& source, std::span<const RowRun> runs, std::byte* packed) override {
     cpu::pack_rows(source, runs, packed, parallel_);
   }
   void unpack_rows(const std::byte* packed, std::span<const RowRun> runs,

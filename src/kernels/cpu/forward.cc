@@ -17,10 +17,15 @@ namespace {
 class ForwardWorker {
  public:
   ForwardWorker(const ForwardArgs& args, const BlockKernels& kernels, const ForwardPlan& plan)
-      : args_(args), kernels_(kernels), plan_(plan), keys_(kernels.tile_lanes),
+      : args_(args),
+        kernels_(kernels),
+        plan_(plan),
+        keys_(kernels.tile_lanes),
         q_t_(kernels.tile_lanes * args.shape.head_dim),
         o_t_(kernels.tile_lanes * padded_dim(args.shape.v_head_dim)),
-        max_(kernels.tile_lanes), sum_(kernels.tile_lanes), row_(args.shape.v_head_dim),
+        max_(kernels.tile_lanes),
+        sum_(kernels.tile_lanes),
+        row_(args.shape.v_head_dim),
         k_block_((block_keys_() + 16) * padded_dim(args.shape.head_dim)),
         v_block_((block_keys_() + 16) * padded_dim(args.shape.v_head_dim)),
         scores_((block_keys_() + 16) * kernels.panel_lanes) {}
@@ -76,17 +81,27 @@ class ForwardWorker {
     if (keys_.any.empty()) return;
     keys_.pad(lanes_, padded_lanes(), lanes_ - 1);
     const AttentionShape& s = args_.shape;
-    const ForwardTile tile{.head_dim = s.head_dim, .v_head_dim = s.v_head_dim, .lanes = lanes_,
-                           .block_keys = block_keys_(), .q_t = q_t_.data(), .o_t = o_t_.data(),
-                           .max = max_.data(), .sum = sum_.data(),
-                           .key_begin = keys_.begin.data(), .key_end = keys_.end.data(),
-                           .k_block = k_block_.data(), .v_block = v_block_.data(),
+    const ForwardTile tile{.head_dim = s.head_dim,
+                           .v_head_dim = s.v_head_dim,
+                           .lanes = lanes_,
+                           .block_keys = block_keys_(),
+                           .q_t = q_t_.data(),
+                           .o_t = o_t_.data(),
+                           .max = max_.data(),
+                           .sum = sum_.data(),
+                           .key_begin = keys_.begin.data(),
+                           .key_end = keys_.end.data(),
+                           .k_block = k_block_.data(),
+                           .v_block = v_block_.data(),
                            .scores = scores_.data()};
     kernels_.forward(tile, {.k = args_.k.f32(task.kv_begin, region.kv_head),
                             .v = args_.v.f32(task.kv_begin, region.kv_head),
-                            .k_stride = args_.k.row_stride, .v_stride = args_.v.row_stride,
-                            .begin = keys_.any.begin, .end = keys_.any.end,
-                            .full_begin = keys_.all.begin, .full_end = keys_.all.end});
+                            .k_stride = args_.k.row_stride,
+                            .v_stride = args_.v.row_stride,
+                            .begin = keys_.any.begin,
+                            .end = keys_.any.end,
+                            .full_begin = keys_.all.begin,
+                            .full_end = keys_.all.end});
   }
 
   void store_rows(const ForwardRegion& region) {

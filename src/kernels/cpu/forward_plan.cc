@@ -49,15 +49,14 @@ void add_segment(Tasks tasks, const HeadSegment& segment, int64_t tile_lanes, Fo
   std::vector<int32_t> active;
   size_t next = 0;
   for (size_t i = 0; i + 1 < cuts.size(); ++i) {
-    std::erase_if(active, [&](int32_t t) {
-      return at(tasks, t).q_begin + at(tasks, t).q_rows <= cuts[i];
-    });
+    std::erase_if(active,
+                  [&](int32_t t) { return at(tasks, t).q_begin + at(tasks, t).q_rows <= cuts[i]; });
     for (; next < by_begin.size() && at(tasks, by_begin[next]).q_begin <= cuts[i]; ++next) {
       active.insert(std::upper_bound(active.begin(), active.end(), by_begin[next]), by_begin[next]);
     }
     if (active.empty()) continue;
-    ForwardRegion region{.rows = {cuts[i], cuts[i + 1]}, .heads = segment.heads,
-                         .kv_head = segment.kv_head};
+    ForwardRegion region{
+        .rows = {cuts[i], cuts[i + 1]}, .heads = segment.heads, .kv_head = segment.kv_head};
     add_region(tasks, active, tile_lanes, region, plan);
   }
 }

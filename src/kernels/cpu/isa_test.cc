@@ -1,9 +1,9 @@
 #include "kernels/cpu/isa.h"
 
-#include <cstdlib>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 #include "base/error.h"
 
@@ -41,8 +41,8 @@ TEST_F(Isa, TheFastestRunsUnlessForced) {
 TEST_F(Isa, AnUnknownOneIsRefusedListingWhatThereIs) {
   force("sse9");
   EXPECT_THAT([] { make_cpu_backend(1); },
-              ThrowsMessage<ConfigError>(AllOf(HasSubstr("CADENZA_ISA"), HasSubstr("portable"),
-                                               HasSubstr("got 'sse9'"))));
+              ThrowsMessage<ConfigError>(
+                  AllOf(HasSubstr("CADENZA_ISA"), HasSubstr("portable"), HasSubstr("got 'sse9'"))));
 }
 
 TEST_F(Isa, OneThatThisProcessorLacksIsRefused) {

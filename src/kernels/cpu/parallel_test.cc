@@ -1,10 +1,10 @@
 #include "kernels/cpu/parallel.h"
 
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <stdexcept>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace cadenza {
 namespace {

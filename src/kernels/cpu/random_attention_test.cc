@@ -11,12 +11,18 @@ Band random_band(Rng& rng, int64_t q_rows, int64_t kv_rows) {
   const int64_t low = uniform_between(rng, -q_rows - 3, kv_rows + 3);
   const int64_t high = uniform_between(rng, -q_rows - 3, kv_rows + 3);
   switch (uniform_below(rng, 6)) {
-    case 0: return Band::full();
-    case 1: return {Band::kUnboundedBelow, kv_rows - q_rows};
-    case 2: return {Band::kUnboundedBelow, high};
-    case 3: return {low, Band::kUnboundedAbove};
-    case 4: return {low, high};  // often without any pair
-    default: return {std::min(low, high), std::max(low, high)};
+    case 0:
+      return Band::full();
+    case 1:
+      return {Band::kUnboundedBelow, kv_rows - q_rows};
+    case 2:
+      return {Band::kUnboundedBelow, high};
+    case 3:
+      return {low, Band::kUnboundedAbove};
+    case 4:
+      return {low, high};  // often without any pair
+    default:
+      return {std::min(low, high), std::max(low, high)};
   }
 }
 
@@ -29,9 +35,15 @@ AttentionTask random_task(Rng& rng, const AttentionCase& c) {
   const Range q = random_range(rng, c.q.view.rows), kv = random_range(rng, c.k.view.rows);
   const Range heads = random_range(rng, c.shape.heads);
   const Band band = random_band(rng, q.size(), kv.size());
-  return {.q_begin = q.begin, .q_rows = q.size(), .kv_begin = kv.begin, .kv_rows = kv.size(),
-          .lowest = band.lowest, .highest = band.highest, .head_begin = heads.begin,
-          .head_end = heads.end, .merge = uniform_below(rng, 2) == 0};
+  return {.q_begin = q.begin,
+          .q_rows = q.size(),
+          .kv_begin = kv.begin,
+          .kv_rows = kv.size(),
+          .lowest = band.lowest,
+          .highest = band.highest,
+          .head_begin = heads.begin,
+          .head_end = heads.end,
+          .merge = uniform_below(rng, 2) == 0};
 }
 
 AttentionShape random_shape(Rng& rng) {
@@ -42,7 +54,9 @@ AttentionShape random_shape(Rng& rng) {
   const bool same = uniform_below(rng, 2) == 0;
   const int64_t v_dim = same ? dim : kDims[uniform_below(rng, std::size(kDims))];
   return {.heads = kv_heads * kRatios[uniform_below(rng, std::size(kRatios))],
-          .kv_heads = kv_heads, .head_dim = dim, .v_head_dim = v_dim,
+          .kv_heads = kv_heads,
+          .head_dim = dim,
+          .v_head_dim = v_dim,
           .scale = 1 / std::sqrt(static_cast<float>(dim))};
 }
 
@@ -99,8 +113,8 @@ TEST_P(RandomAttention, GivesTheSameBitsForAnyNumberOfThreads) {
   std::vector<std::vector<std::vector<float>>> results;
   for (const int threads : {1, 2, 3}) {
     Rng rng(kSeed + 2);
-    const AttentionShape shape{.heads = 6, .kv_heads = 2, .head_dim = 16, .v_head_dim = 16,
-                               .scale = 0.25f};
+    const AttentionShape shape{
+        .heads = 6, .kv_heads = 2, .head_dim = 16, .v_head_dim = 16, .scale = 0.25f};
     AttentionCase c = make_case(rng, shape, 900, 1100, false);
     c.tasks = {whole_task(c, causal_bottom_right(900, 1100))};
     for (int i = 0; i < 6; ++i) c.tasks.push_back(random_task(rng, c));
@@ -114,8 +128,8 @@ TEST_P(RandomAttention, GivesTheSameBitsForAnyNumberOfThreads) {
 
 TEST_P(RandomAttention, WritesEveryElementOfItsRowsAndNoOther) {
   Rng rng(kSeed + 3);
-  const AttentionShape shape{.heads = 6, .kv_heads = 2, .head_dim = 16, .v_head_dim = 9,
-                             .scale = 0.25f};
+  const AttentionShape shape{
+      .heads = 6, .kv_heads = 2, .head_dim = 16, .v_head_dim = 9, .scale = 0.25f};
   AttentionCase c = make_case(rng, shape, 130, 150, true);
   const float poison = std::nanf("");
   c.o.set([&](int64_t, int64_t, int64_t) { return poison; });
@@ -148,13 +162,18 @@ TEST_P(RandomAttention, WritesEveryElementOfItsRowsAndNoOther) {
 TEST_P(RandomAttention, ThousandsOfTinyTasksAreExact) {
   constexpr int64_t kTasks = 4096;
   Rng rng(kSeed + 4);
-  const AttentionShape shape{.heads = 2, .kv_heads = 1, .head_dim = 8, .v_head_dim = 8,
-                             .scale = 0.35f};
+  const AttentionShape shape{
+      .heads = 2, .kv_heads = 1, .head_dim = 8, .v_head_dim = 8, .scale = 0.35f};
   AttentionCase c = make_case(rng, shape, kTasks * 3, kTasks * 3, false);
   for (int64_t i = 0, row = 0; i < kTasks; ++i) {
     const int64_t rows = uniform_between(rng, 1, 3);
-    c.tasks.push_back({.q_begin = row, .q_rows = rows, .kv_begin = row, .kv_rows = rows,
-                       .lowest = Band::kUnboundedBelow, .highest = 0, .head_begin = 0,
+    c.tasks.push_back({.q_begin = row,
+                       .q_rows = rows,
+                       .kv_begin = row,
+                       .kv_rows = rows,
+                       .lowest = Band::kUnboundedBelow,
+                       .highest = 0,
+                       .head_begin = 0,
                        .head_end = 2});
     row += rows;
   }

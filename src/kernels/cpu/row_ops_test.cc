@@ -1,7 +1,7 @@
+#include <gmock/gmock.h>
+
 #include <cstring>
 #include <limits>
-
-#include <gmock/gmock.h>
 
 #include "kernels/attention_case.h"
 
@@ -48,8 +48,13 @@ TEST(RowOps, UnpackReversesPackForAnyStridesAndThreads) {
 
 TEST(RowOps, PackCopiesSixteenBitRowsByTheirBytes) {
   std::vector<uint16_t> memory{1, 2, 3, 4, 5, 6, 7, 8};
-  const RowsView view{.data = memory.data(), .rows = 4, .heads = 1, .dim = 2, .row_stride = 2,
-                      .head_stride = 2, .dtype = Dtype::kBFloat16};
+  const RowsView view{.data = memory.data(),
+                      .rows = 4,
+                      .heads = 1,
+                      .dim = 2,
+                      .row_stride = 2,
+                      .head_stride = 2,
+                      .dtype = Dtype::kBFloat16};
   const std::vector<RowRun> runs{{{1, 3}, {0, 1}}};
   ASSERT_EQ(Backend::packed_bytes(view, runs), 8);
   std::vector<uint16_t> packed(4);
@@ -103,9 +108,9 @@ struct Partial {
 Partial merged(Partial into, Partial from) {
   const auto dim = static_cast<int64_t>(into.o.size());
   const std::vector<RowRun> runs{{{0, 1}, {0, 1}}};
-  make_cpu_backend(1)->merge_rows(
-      bytes_of(from.o), reinterpret_cast<const std::byte*>(&from.lse), runs,
-      contiguous_rows(into.o.data(), 1, 1, dim), contiguous_rows(&into.lse, 1, 1, 1));
+  make_cpu_backend(1)->merge_rows(bytes_of(from.o), reinterpret_cast<const std::byte*>(&from.lse),
+                                  runs, contiguous_rows(into.o.data(), 1, 1, dim),
+                                  contiguous_rows(&into.lse, 1, 1, 1));
   return into;
 }
 

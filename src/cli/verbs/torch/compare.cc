@@ -45,9 +45,10 @@ VerbCall attach(CLI::App& app) {
 }  // namespace
 
 Verb compare_verb() {
-  return {"compare", "Trains the same batches under several strategies and compares them",
-          "cadenza compare examples/demo.toml --nproc 2 --set compare.strategies='[\"home\", \"cad\"]'",
-          &attach};
+  return {
+      "compare", "Trains the same batches under several strategies and compares them",
+      "cadenza compare examples/demo.toml --nproc 2 --set compare.strategies='[\"home\", \"cad\"]'",
+      &attach};
 }
 
 }  // namespace cadenza

@@ -26,7 +26,8 @@ struct Options {
 
 Json losses_json(const EvalResult& result) {
   Json losses = Json::array();
-  for (const auto& loss : result.per_token_loss) losses.push_back(loss ? Json(*loss) : Json(nullptr));
+  for (const auto& loss : result.per_token_loss)
+    losses.push_back(loss ? Json(*loss) : Json(nullptr));
   return losses;
 }
 
@@ -46,8 +47,8 @@ Json report_of(const Options& options, const EvalResult& result, const RankEnvir
 }
 
 void print_text(const Options& options, const EvalResult& result) {
-  std::cout << cat("loss_mean ", result.loss_mean, "  perplexity ", result.perplexity, "  valid_targets ",
-                   result.valid_targets, "  tokens ", result.tokens, "\n");
+  std::cout << cat("loss_mean ", result.loss_mean, "  perplexity ", result.perplexity,
+                   "  valid_targets ", result.valid_targets, "  tokens ", result.tokens, "\n");
   if (options.per_token) std::cout << losses_json(result).dump() << "\n";
   std::cout << std::flush;
 }
@@ -55,21 +56,26 @@ void print_text(const Options& options, const EvalResult& result) {
 int run(const Options& options) {
   if (options.nproc_option->count() > 0) check_nproc(options.nproc);
   find_strategy(options.eval.strategy);
-  if (!(options.eval.tolerance >= 0) || options.eval.tokens_per_rank < 1 || !(options.eval.deadline_seconds > 0)) {
-    throw ConfigError("[eval] expected --tolerance >= 0, --tokens-per-rank >= 1 and --deadline > 0");
+  if (!(options.eval.tolerance >= 0) || options.eval.tokens_per_rank < 1 ||
+      !(options.eval.deadline_seconds > 0)) {
+    throw ConfigError(
+        "[eval] expected --tolerance >= 0, --tokens-per-rank >= 1 and --deadline > 0");
   }
-  RankedVerb verb{.nproc = options.nproc,
-                  .options = {.threads = options.threads, .deadline_seconds = options.eval.deadline_seconds},
-                  .check_inputs =
-                      [&] {
-                        const std::string path = options.checkpoint + "/config.json";
-                        const ModelConfig model = model_config_from_json(parse_json(read_file(path), path), path);
-                        read_eval_documents(options.documents, model.vocab_size);
-                      },
-                  .body = {}};
+  RankedVerb verb{
+      .nproc = options.nproc,
+      .options = {.threads = options.threads, .deadline_seconds = options.eval.deadline_seconds},
+      .check_inputs =
+          [&] {
+            const std::string path = options.checkpoint + "/config.json";
+            const ModelConfig model =
+                model_config_from_json(parse_json(read_file(path), path), path);
+            read_eval_documents(options.documents, model.vocab_size);
+          },
+      .body = {}};
   verb.body = [&](RankEnvironment& rank) {
     const auto model = load_llama(options.checkpoint, {});
-    const EvalDocuments documents = read_eval_documents(options.documents, model->config().vocab_size);
+    const EvalDocuments documents =
+        read_eval_documents(options.documents, model->config().vocab_size);
     const EvalResult result = evaluate(rank, *model, documents, options.eval);
     if (rank.group->rank() != 0) return;
     if (options.json) {
@@ -83,25 +89,34 @@ int run(const Options& options) {
 
 VerbCall attach(CLI::App& app) {
   const auto options = std::make_shared<Options>();
-  app.add_option("checkpoint", options->checkpoint,
-                 "Hugging Face folder: config.json and model.safetensors of a Llama or Mistral model")
+  app.add_option(
+         "checkpoint", options->checkpoint,
+         "Hugging Face folder: config.json and model.safetensors of a Llama or Mistral model")
       ->required();
   app.add_option("documents", options->documents,
-                 "A .json file {\"documents\": [[token ids], ...]}; else text: a file, folder or glob (byte vocabulary)")
+                 "A .json file {\"documents\": [[token ids], ...]}; else text: a file, folder or "
+                 "glob (byte vocabulary)")
       ->required();
-  options->nproc_option = app.add_option("--nproc", options->nproc, "Start this many ranks on this machine");
-  app.add_option("--strategy", options->eval.strategy, "Who computes which attention; any gives the same loss")
+  options->nproc_option =
+      app.add_option("--nproc", options->nproc, "Start this many ranks on this machine");
+  app.add_option("--strategy", options->eval.strategy,
+                 "Who computes which attention; any gives the same loss")
       ->capture_default_str();
-  app.add_option("--tolerance", options->eval.tolerance, "No rank above (1 + tolerance) x mean")->capture_default_str();
+  app.add_option("--tolerance", options->eval.tolerance, "No rank above (1 + tolerance) x mean")
+      ->capture_default_str();
   app.add_option("--tokens-per-rank", options->eval.tokens_per_rank,
                  "Documents are batched up to this; a longer one is never cut")
       ->capture_default_str();
   app.add_option("--threads", options->threads, "Threads a rank; 0: cores / ranks on this machine");
-  app.add_option("--deadline", options->eval.deadline_seconds, "Longest wait for another rank, seconds")
+  app.add_option("--deadline", options->eval.deadline_seconds,
+                 "Longest wait for another rank, seconds")
       ->capture_default_str();
   app.add_option("--gradients", options->eval.gradients_path,
-                 "Write the gradient of the mean loss to this safetensors file, by the checkpoint's tensor names");
-  app.add_flag("--per-token", options->per_token, "Print every token's loss too, null where there is no target (--json always has them)");
+                 "Write the gradient of the mean loss to this safetensors file, by the "
+                 "checkpoint's tensor names");
+  app.add_flag(
+      "--per-token", options->per_token,
+      "Print every token's loss too, null where there is no target (--json always has them)");
   app.add_flag("--json", options->json, "Print one JSON object");
   return [options] { return run(*options); };
 }
@@ -110,7 +125,9 @@ VerbCall attach(CLI::App& app) {
 
 Verb eval_verb() {
   return {"eval", "Mean loss, per-token losses and gradients of a Hugging Face checkpoint",
-          "cadenza eval CHECKPOINT_FOLDER documents.json --nproc 2 --json --gradients gradients.safetensors", &attach};
+          "cadenza eval CHECKPOINT_FOLDER documents.json --nproc 2 --json --gradients "
+          "gradients.safetensors",
+          &attach};
 }
 
 }  // namespace cadenza

@@ -24,14 +24,17 @@ std::vector<std::string> own_command() {
 }  // namespace
 
 void check_nproc(int nproc) {
-  if (nproc < 1) throw ConfigError(cat("[launch] expected --nproc >= 1, got ", nproc, "; --nproc 2 starts two local ranks"));
+  if (nproc < 1)
+    throw ConfigError(
+        cat("[launch] expected --nproc >= 1, got ", nproc, "; --nproc 2 starts two local ranks"));
 }
 
 int run_ranked(const RankedVerb& verb) {
   const std::optional<Rendezvous> started = rendezvous_from_environment();
   if (started && verb.nproc > 0 && started->size != verb.nproc) {
-    throw ConfigError(cat("[launch] ", started->launcher, " has started ", started->size, " ranks, but --nproc asks for ",
-                          verb.nproc, "; leave --nproc out under a launcher"));
+    throw ConfigError(cat("[launch] ", started->launcher, " has started ", started->size,
+                          " ranks, but --nproc asks for ", verb.nproc,
+                          "; leave --nproc out under a launcher"));
   }
   if (!started && verb.nproc > 1) {
     verb.check_inputs();

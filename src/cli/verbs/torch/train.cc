@@ -1,10 +1,9 @@
 // cadenza train: trains a model as a configuration says.
-#include "train/train_run.h"
-
 #include <memory>
 
 #include "cli/verb.h"
 #include "cli/verbs/torch/config_options.h"
+#include "train/train_run.h"
 
 namespace cadenza {
 namespace {
