@@ -53,6 +53,7 @@ std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig&
   }
   progress.finish();
   folder.write_json("compare.json", compare_to_json(results));
+  if (speaks) log_info(cat("what made this, every step and every plan's hash: ", folder.path()));
   return results;
 }
 

@@ -19,16 +19,16 @@
 
 // Messages over c10d's ProcessGroupGloo::send and recv, one work each, never a collective.
 //
-// Deadlines are ours. Where a wait times out inside Gloo it closes the pairs with all peers, so Gloo
-// waits as good as forever and a watchdog aborts the one wait whose deadline passes; an aborted work
-// is still posted and may be waited for again.
+// Deadlines are ours. Where a wait times out inside Gloo it closes the pairs with all peers, so
+// Gloo waits as good as forever and a watchdog aborts the one wait whose deadline passes; an
+// aborted work is still posted and may be waited for again.
 //
-// Sizes are checked by matching. Gloo fills a buffer partly without a word where the sender sends less,
-// and ends the process where it sends more. So a message goes under c10d's tag
+// Sizes are checked by matching. Gloo fills a buffer partly without a word where the sender sends
+// less, and ends the process where it sends more. So a message goes under c10d's tag
 //     our tag × 2^13 + 13 bits of a hash of (its number within our tag, its size).
 // Both ends count, so equal posts meet. Posts of different sizes do not (but for 1 in 8192): both
-// sides' waits end at their deadlines. Messages of one tag that share a hash are matched in order of
-// posting by Gloo itself, so a collision between sizes that agree is harmless.
+// sides' waits end at their deadlines. Messages of one tag that share a hash are matched in order
+// of posting by Gloo itself, so a collision between sizes that agree is harmless.
 //
 // Empty messages are counted and complete at once, without the wire.
 namespace cadenza {
@@ -47,11 +47,11 @@ int wire_tag(Tag tag, uint64_t number, uint64_t bytes) {
   return static_cast<int>(tag << kCheckBits | static_cast<Tag>(mixed >> (64 - kCheckBits)));
 }
 
-/// One posted message. The group lets go of `work` when it leaves, whoever still holds the transfer:
-/// a work keeps all of Gloo's connections open.
+/// One posted message. The group lets go of `work` when it leaves, whoever still holds the
+/// transfer: a work keeps all of Gloo's connections open.
 struct Post {
   WaitReport report;
-  WorkPtr work;         // null when done, never posted or given up
+  WorkPtr work;  // null when done, never posted or given up
   bool done = false;
   std::string failure;  // Gloo's words, when posting failed
 };
@@ -79,23 +79,31 @@ class C10dGroup : public Group {
 
   Rendezvous rendezvous_;
   std::unique_ptr<Meeting> meeting_;
-  c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;  // null once left
+  c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;           // null once left
   std::map<std::pair<Rank, Tag>, uint64_t> sent_, received_;  // messages posted so far
   std::vector<std::shared_ptr<Post>> live_;                   // whose transfers are alive
   std::vector<bool> lost_;                                    // by rank: its connection broke
+  std::shared_ptr<C10dGroup*> self_ = std::make_shared<C10dGroup*>(this);
   Watchdog watchdog_;
 };
 
-/// Must not outlive its group; a group that has left is enough for its wait to end with an error.
+/// May outlive its group: the handle is null from then on.
 class C10dTransfer : public Transfer {
  public:
-  C10dTransfer(C10dGroup& group, std::shared_ptr<Post> post)
-      : group_(group), post_(std::move(post)) {}
-  ~C10dTransfer() override { group_.forget(post_); }
-  void wait(Deadline deadline) override { group_.wait(*post_, deadline); }
+  C10dTransfer(std::shared_ptr<C10dGroup*> group, std::shared_ptr<Post> post)
+      : group_(std::move(group)), post_(std::move(post)) {}
+
+  ~C10dTransfer() override {
+    if (*group_ != nullptr) (*group_)->forget(post_);
+  }
+
+  void wait(Deadline deadline) override {
+    CADENZA_CHECK(*group_ != nullptr, "the group has gone before its transfer");
+    (*group_)->wait(*post_, deadline);
+  }
 
  private:
-  C10dGroup& group_;
+  std::shared_ptr<C10dGroup*> group_;
   std::shared_ptr<Post> post_;
 };
 
@@ -120,8 +128,8 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> connect(const Rendezvous& rendezvous,
         std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000)));
     options->devices.push_back(open_device(rendezvous));
     options->threads = 1;  // they serve collectives, of which there are none
-    auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rendezvous.rank,
-                                                            rendezvous.size, options);
+    auto gloo = c10::make_intrusive<c10d::ProcessGroupGloo>(store, rendezvous.rank, rendezvous.size,
+                                                            options);
     gloo->setTimeout(kForever);
     return gloo;
   } catch (const std::exception& error) {
@@ -141,6 +149,7 @@ C10dGroup::C10dGroup(const Rendezvous& rendezvous, Deadline deadline)
 }
 
 C10dGroup::~C10dGroup() {
+  *self_ = nullptr;
   leave("");
   if (meeting_) meeting_->linger(lost_);
 }
@@ -165,7 +174,7 @@ std::unique_ptr<Transfer> C10dGroup::post(const WaitReport& report, void* data) 
   made->report = report;
   start(*made, data);
   live_.push_back(made);
-  return std::make_unique<C10dTransfer>(*this, std::move(made));
+  return std::make_unique<C10dTransfer>(self_, std::move(made));
 }
 
 void C10dGroup::start(Post& post, void* data) {

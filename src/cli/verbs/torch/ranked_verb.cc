@@ -49,6 +49,7 @@ Json made_by(const RankEnvironment& rank, const Json& settings) {
           {"ranks", rank.group->size()},
           {"threads_per_rank", rank.threads},
           {"transport", rank.group->transport()},
+          {"kernels", rank.backend->name()},
           {"config", settings}};
 }
 
