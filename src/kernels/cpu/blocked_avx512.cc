@@ -12,9 +12,11 @@ constexpr int kWidth = 16;
 constexpr int kVectors = 3;
 constexpr int kGroup = 8;
 
-#include "kernels/cpu/blocked_backward.inc"
-#include "kernels/cpu/blocked_forward.inc"
+// clang-format off: each builds on the one before.
 #include "kernels/cpu/blocked_vector.inc"
+#include "kernels/cpu/blocked_forward.inc"
+#include "kernels/cpu/blocked_backward.inc"
+// clang-format on
 
 }  // namespace
 

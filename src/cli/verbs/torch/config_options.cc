@@ -5,6 +5,7 @@
 namespace cadenza {
 
 void ConfigOptions::attach(CLI::App& app) {
+  app.footer(app.get_footer() + "\n\nKeys of CONFIG:\n" + train_config_help());
   app.add_option("config", path, "TOML file; examples/demo.toml explains every key")->required();
   app.add_option("--set", overrides, "Override a key: --set train.steps=20 (may be repeated)")
       ->expected(1)
