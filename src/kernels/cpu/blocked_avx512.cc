@@ -12,7 +12,8 @@ constexpr int kWidth = 16;
 constexpr int kVectors = 3;
 constexpr int kGroup = 8;
 
-// clang-format off: each builds on the one before.
+// Each builds on the one before.
+// clang-format off
 #include "kernels/cpu/blocked_vector.inc"
 #include "kernels/cpu/blocked_forward.inc"
 #include "kernels/cpu/blocked_backward.inc"
