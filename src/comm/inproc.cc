@@ -87,10 +87,10 @@ class InprocTransfer : public Transfer {
     const WaitReport& report = post_->report;
     std::unique_lock lock(hub_->mutex);
     while (!post_->done) {
+      throw_if_interrupted();
       const auto& left = hub_->left[static_cast<size_t>(report.peer)];
       if (left) throw left_error(report, since, *left);
       if (deadline.passed()) throw deadline_error(report, since);
-      throw_if_interrupted();
       const auto until = std::min(deadline.time(), Clock::now() + kInterruptPoll);
       hub_->wake[static_cast<size_t>(report.rank)].wait_until(lock, until);
     }

@@ -82,7 +82,7 @@ class C10dGroup : public Group {
   c10::intrusive_ptr<c10d::ProcessGroupGloo> gloo_;           // null once left
   std::map<std::pair<Rank, Tag>, uint64_t> sent_, received_;  // messages posted so far
   std::vector<std::shared_ptr<Post>> live_;                   // whose transfers are alive
-  std::vector<bool> lost_;                                    // by rank: its connection broke
+  std::vector<bool> silent_;  // by rank: its connection broke or it missed a deadline
   std::shared_ptr<C10dGroup*> self_ = std::make_shared<C10dGroup*>(this);
   Watchdog watchdog_;
 };
@@ -141,7 +141,7 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> connect(const Rendezvous& rendezvous,
 }
 
 C10dGroup::C10dGroup(const Rendezvous& rendezvous, Deadline deadline)
-    : rendezvous_(rendezvous), lost_(static_cast<size_t>(rendezvous.size)) {
+    : rendezvous_(rendezvous), silent_(static_cast<size_t>(rendezvous.size)) {
   if (rendezvous.size == 1) return;
   meeting_ = std::make_unique<Meeting>(rendezvous, deadline);
   meeting_->call_roll(deadline);
@@ -151,7 +151,7 @@ C10dGroup::C10dGroup(const Rendezvous& rendezvous, Deadline deadline)
 C10dGroup::~C10dGroup() {
   *self_ = nullptr;
   leave("");
-  if (meeting_) meeting_->linger(lost_);
+  if (meeting_) meeting_->linger(silent_);
 }
 
 std::unique_ptr<Transfer> C10dGroup::post_send(Rank peer, Tag tag,
@@ -200,6 +200,7 @@ void C10dGroup::wait(Post& post, Deadline deadline) {
   if (!post.work) throw lost(post.report, since, post.failure);
   if (!wait_for_work(post, deadline, since)) {
     throw_if_interrupted();
+    silent_[static_cast<size_t>(post.report.peer)] = true;
     throw deadline_error(post.report, since);
   }
   post.done = true;
@@ -218,7 +219,8 @@ bool C10dGroup::wait_for_work(const Post& post, Deadline deadline, Clock::time_p
 
 PeerError C10dGroup::lost(const WaitReport& report, Clock::time_point since,
                           const std::string& failure) {
-  lost_[static_cast<size_t>(report.peer)] = true;
+  throw_if_interrupted();  // Ctrl-C reaches all ranks: one that has already left is no news
+  silent_[static_cast<size_t>(report.peer)] = true;
   if (const auto reason = meeting_->reason_of(report.peer)) {
     return left_error(report, since, *reason);
   }

@@ -1,5 +1,8 @@
 #include "comm/c10d/c10d_group.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -7,11 +10,22 @@
 #include <cstdlib>
 
 #include "base/interrupt.h"
-#include "comm/free_port.h"
 #include "comm/group_suite.h"
 
 namespace cadenza {
 namespace {
+
+/// A TCP port of this host on which nobody listens now.
+int free_port() {
+  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  socklen_t length = sizeof(address);
+  EXPECT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), length), 0);
+  EXPECT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &length), 0);
+  close(listener);
+  return ntohs(address.sin_port);
+}
 
 Rendezvous place(Rank rank, int size, int port) {
   return {.rank = rank, .size = size, .local_rank = rank, .local_size = size, .port = port};

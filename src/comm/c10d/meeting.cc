@@ -1,10 +1,13 @@
 #include "comm/c10d/meeting.h"
 
+#include <c10/util/Logging.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -51,24 +54,31 @@ std::optional<std::string> get_if_there(c10d::Store& store, const std::string& k
   return text_of(store.get(key));
 }
 
-/// Runs `ask` on its own thread and gives up on it after kAskLimit: a store whose host is stopped
-/// answers nothing, ever. The thread is then left behind knowingly; it holds nothing but the store.
-template <typename Answer>
-std::optional<Answer> ask_bounded(std::function<Answer()> ask) {
-  std::packaged_task<Answer()> task(std::move(ask));
-  auto answer = task.get_future();
-  std::thread thread(std::move(task));
-  if (answer.wait_for(kAskLimit) != std::future_status::ready) {
-    thread.detach();
-    return std::nullopt;
+/// While one lives, libtorch prints no warnings: a lost store makes it print a stack trace, where
+/// our own error says the same in a line. Unless the user asked for them.
+class QuietTorch {
+ public:
+  QuietTorch() {
+    const std::lock_guard lock(mutex_);
+    if (alive_++ > 0 || std::getenv("TORCH_CPP_LOG_LEVEL") != nullptr) return;
+    usual_level_ = FLAGS_caffe2_log_level;
+    FLAGS_caffe2_log_level = kFatalOnly;
   }
-  thread.join();
-  try {
-    return answer.get();
-  } catch (const std::exception&) {
-    return std::nullopt;
+  ~QuietTorch() {
+    const std::lock_guard lock(mutex_);
+    if (--alive_ > 0 || !usual_level_) return;
+    FLAGS_caffe2_log_level = *usual_level_;
+    usual_level_.reset();
   }
-}
+  QuietTorch(const QuietTorch&) = delete;
+  QuietTorch& operator=(const QuietTorch&) = delete;
+
+ private:
+  static constexpr int kFatalOnly = 3;
+  static inline std::mutex mutex_;
+  static inline int alive_ = 0;
+  static inline std::optional<int> usual_level_;
+};
 
 Milliseconds milliseconds_until(Deadline deadline, double at_most_seconds) {
   const double seconds = std::clamp(deadline.remaining_seconds(), 0.1, at_most_seconds);
@@ -96,6 +106,7 @@ c10::intrusive_ptr<c10d::Store> serve_store(const Rendezvous& rendezvous, Deadli
 }
 
 c10::intrusive_ptr<c10d::Store> reach_store(const Rendezvous& rendezvous, Deadline deadline) {
+  const QuietTorch quiet;
   for (;;) {
     const auto options = store_options(rendezvous, milliseconds_until(deadline, kAttemptSeconds));
     try {
@@ -122,7 +133,31 @@ Meeting::Meeting(const Rendezvous& rendezvous, Deadline deadline) : rendezvous_(
 
 Meeting::~Meeting() = default;
 
+/// Asks on a thread of its own and gives up after kAskLimit: a store whose host is stopped answers
+/// nothing, ever. The thread is then left behind knowingly; it holds nothing but the store.
+template <typename Answer>
+std::optional<Answer> Meeting::ask(std::function<Answer()> question) {
+  if (!answers_) return std::nullopt;
+  const QuietTorch quiet;
+  std::packaged_task<Answer()> task(std::move(question));
+  auto answer = task.get_future();
+  std::thread thread(std::move(task));
+  answers_ = answer.wait_for(kAskLimit) == std::future_status::ready;
+  if (!answers_) {
+    thread.detach();
+    return std::nullopt;
+  }
+  thread.join();
+  try {
+    return answer.get();
+  } catch (const std::exception&) {
+    answers_ = false;
+    return std::nullopt;
+  }
+}
+
 void Meeting::call_roll(Deadline deadline) {
+  const QuietTorch quiet;
   const auto since = Deadline::Clock::now();
   std::vector<Rank> missing;
   try {
@@ -159,7 +194,7 @@ void Meeting::fail_roll_call(const std::vector<Rank>& missing, double seconds) {
           rendezvous_.port, ", got ", came, " within ", seconds, " s; missing: rank ", names,
           "; see their messages, or allow more time");
   // The others read it in their own roll call, which ends when this store does.
-  ask_bounded<bool>([store = store_, text] {
+  ask<bool>([store = store_, text] {
     store->set(kFailedKey, bytes_of(text));
     return true;
   });
@@ -168,27 +203,27 @@ void Meeting::fail_roll_call(const std::vector<Rank>& missing, double seconds) {
 }
 
 void Meeting::say_left(const std::string& reason) {
-  ask_bounded<bool>([store = store_, key = left_key(rendezvous_.rank), reason] {
+  ask<bool>([store = store_, key = left_key(rendezvous_.rank), reason] {
     store->set(key, bytes_of(reason));
     return true;
   });
 }
 
 std::optional<std::string> Meeting::reason_of(Rank peer) {
-  using Answer = std::optional<std::string>;
-  const auto ask = [store = store_, key = left_key(peer)] { return get_if_there(*store, key); };
-  return ask_bounded<Answer>(ask).value_or(std::nullopt);
+  using Reason = std::optional<std::string>;
+  return ask<Reason>([store = store_, key = left_key(peer)] { return get_if_there(*store, key); })
+      .value_or(std::nullopt);
 }
 
-void Meeting::linger(const std::vector<bool>& lost) {
+void Meeting::linger(const std::vector<bool>& silent) {
   if (rendezvous_.rank != 0 || rendezvous_.store_is_served) return;
   std::vector<std::string> keys;
   for (Rank rank = 1; rank < rendezvous_.size; ++rank) {
-    if (!lost[static_cast<size_t>(rank)]) keys.push_back(left_key(rank));
+    if (!silent[static_cast<size_t>(rank)]) keys.push_back(left_key(rank));
   }
   const auto deadline = Deadline::after_seconds(kLingerSeconds);
-  const auto ask = [store = store_, keys] { return keys.empty() || store->check(keys); };
-  while (!deadline.passed() && !interrupt_requested() && !ask_bounded<bool>(ask).value_or(true)) {
+  const auto all_left = [store = store_, keys] { return keys.empty() || store->check(keys); };
+  while (!deadline.passed() && !interrupt_requested() && !ask<bool>(all_left).value_or(true)) {
     std::this_thread::sleep_for(Milliseconds(10));
   }
 }

@@ -35,14 +35,17 @@ class Meeting {
   std::optional<std::string> reason_of(Rank peer);
 
   /// Where this rank serves the store: waits, bounded, until the other ranks have left, too, except
-  /// those in `lost`, so that they can still read each other's reasons.
-  void linger(const std::vector<bool>& lost);
+  /// those in `silent`, so that they can still read each other's reasons.
+  void linger(const std::vector<bool>& silent);
 
  private:
-  void fail_roll_call(const std::vector<Rank>& missing, double seconds);
+  [[noreturn]] void fail_roll_call(const std::vector<Rank>& missing, double seconds);
+  template <typename Answer>
+  std::optional<Answer> ask(std::function<Answer()> question);
 
   Rendezvous rendezvous_;
   c10::intrusive_ptr<c10d::Store> store_;
+  bool answers_ = true;  // false once the store failed or was too slow: not asked again
 };
 
 }  // namespace cadenza
