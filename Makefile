@@ -11,11 +11,13 @@ BUILD := build
 JOBS ?= $(shell nproc)
 CONFIGURE_ARGS := $(if $(PYTHON),-DCADENZA_PYTHON=$(shell command -v $(PYTHON)))
 
-.PHONY: build setup demo test test-core asan asan-torch tsan format clean
+.PHONY: build configure setup demo test test-core asan asan-torch tsan format clean
 
-build: setup
-	@test -f $(BUILD)/build.ninja -a -z "$(PYTHON)" || cmake --preset release $(CONFIGURE_ARGS) -Wno-dev >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS)
+build: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target cadenza
+
+configure: setup
+	@test -f $(BUILD)/build.ninja -a -z "$(PYTHON)" || cmake --preset release $(CONFIGURE_ARGS) >/dev/null
 
 setup:
 	@tools/setup
@@ -23,7 +25,8 @@ setup:
 demo: build
 	@tools/demo $(BUILD)/cadenza $(DEMO_ARGS)
 
-test: build
+test: configure
+	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 test-core:

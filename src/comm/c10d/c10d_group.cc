@@ -47,6 +47,14 @@ int wire_tag(Tag tag, uint64_t number, uint64_t bytes) {
   return static_cast<int>(tag << kCheckBits | static_cast<Tag>(mixed >> (64 - kCheckBits)));
 }
 
+/// "Read error [10.0.0.1]:8581: Connection reset by peer": without Gloo's source line and advice.
+std::string gloo_words(const std::exception& error) {
+  std::string words = first_line(error.what());
+  const size_t place_end = words.find("] ");
+  if (words.starts_with('[') && place_end != std::string::npos) words.erase(0, place_end + 2);
+  return words.substr(0, words.find(". This is typically"));
+}
+
 /// One posted message. The group lets go of `work` when it leaves, whoever still holds the
 /// transfer: a work keeps all of Gloo's connections open.
 struct Post {
@@ -134,8 +142,8 @@ c10::intrusive_ptr<c10d::ProcessGroupGloo> connect(const Rendezvous& rendezvous,
     return gloo;
   } catch (const std::exception& error) {
     throw PeerError(-1, cat("[comm/gloo] rank ", rendezvous.rank, " of ", rendezvous.size,
-                            " expected a connection with each other rank, got: ",
-                            first_line(error.what()), "; see whether one ended, and whether ",
+                            " expected a connection with each other rank, got: ", gloo_words(error),
+                            "; see whether one ended, and whether ",
                             "GLOO_SOCKET_IFNAME names the right network"));
   }
 }
@@ -189,7 +197,7 @@ void C10dGroup::start(Post& post, void* data) {
     post.work = report.is_send ? gloo_->send(bytes, report.peer, tag)
                                : gloo_->recv(bytes, report.peer, tag);
   } catch (const std::exception& error) {
-    post.failure = first_line(error.what());  // the connection is broken: told by the wait
+    post.failure = gloo_words(error);  // the connection is broken: told by the wait
   }
 }
 
@@ -213,7 +221,7 @@ bool C10dGroup::wait_for_work(const Post& post, Deadline deadline, Clock::time_p
     const Watchdog::Guard guard(watchdog_, deadline, [&post] { post.work->abort(); });
     return post.work->wait(kForever);
   } catch (const std::exception& error) {
-    throw lost(post.report, since, first_line(error.what()));
+    throw lost(post.report, since, gloo_words(error));
   }
 }
 
