@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "train/check_run.h"
 #include "train/run_folder.h"
 #include "train/train_run.h"
 
@@ -17,6 +18,8 @@ std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig&
                                        const Json& made_by) {
   const bool speaks = rank.group->rank() == 0;
   const Corpus corpus(config.data);
+  check_documents_fit(config, corpus, rank.group->size());
+  check_ranks_agree(*rank.group, config, corpus);
   BatchStream stream(corpus, stream_options(config, rank.group->size()));
   RunFolder folder(*rank.group, config.folder, made_by, config.deadline_seconds);
   std::vector<std::unique_ptr<Trainer>> trainers;

@@ -6,6 +6,7 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "train/check_run.h"
 #include "train/run_folder.h"
 #include "train/trainer.h"
 
@@ -41,6 +42,8 @@ std::vector<TokenBatch> next_micro_batches(BatchStream& stream, int64_t count) {
 void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& made_by) {
   const bool speaks = rank.group->rank() == 0;
   const Corpus corpus(config.data);
+  check_documents_fit(config, corpus, rank.group->size());
+  check_ranks_agree(*rank.group, config, corpus);
   BatchStream stream(corpus, stream_options(config, rank.group->size()));
   Trainer trainer(*rank.group, *rank.backend, config, config.strategy);
   RunFolder folder(*rank.group, config.folder, made_by, config.deadline_seconds);

@@ -16,8 +16,17 @@ namespace {
 
 std::unique_ptr<LlamaModel> build_model(const TrainConfig& config) {
   const LlamaOptions options{.recompute = config.recompute};
-  return config.checkpoint.empty() ? make_llama(config.model, options, config.seed)
-                                   : load_llama(config.checkpoint, options);
+  if (config.checkpoint.empty()) return make_llama(config.model, options, config.seed);
+  auto model = load_llama(config.checkpoint, options);
+  const bool special_tokens = config.data.begin_token || config.data.end_token;
+  const int64_t needed = special_tokens ? ByteVocabulary::kSize : ByteVocabulary::kBeginOfDocument;
+  if (model->config().vocab_size < needed) {
+    throw ConfigError(cat("[train] text is read as ", needed,
+                          " tokens (bytes and special tokens), but the vocabulary of ",
+                          config.checkpoint, " is ", model->config().vocab_size,
+                          "; expected a checkpoint with a larger one"));
+  }
+  return model;
 }
 
 void add(PassTimes& sum, const PassTimes& times) {

@@ -1,6 +1,7 @@
 #include "cli/verbs/torch/config_options.h"
 
 #include "data/corpus.h"
+#include "train/check_run.h"
 
 namespace cadenza {
 
@@ -23,7 +24,8 @@ TrainConfig ConfigOptions::read() const {
 RankedVerb ConfigOptions::ranked(const TrainConfig& config) const {
   return {.nproc = nproc,
           .options = {.threads = config.threads, .deadline_seconds = config.deadline_seconds},
-          .check_inputs = [config] { const Corpus corpus(config.data); },
+          .check_inputs =
+              [config, ranks = nproc] { check_documents_fit(config, Corpus(config.data), ranks); },
           .body = {}};
 }
 
