@@ -25,14 +25,17 @@ namespace {
 // Survivors notice a dead peer within milliseconds, and what they compute after it is of no use;
 // longer than this nobody waits.
 constexpr double kGraceSeconds = 5;
+// From SIGTERM to SIGKILL: enough to leave a wait.
+constexpr double kLastGraceSeconds = 1;
 // Short against a person's patience, long against the cost of a waitpid.
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
-/// One error that a rank reported: "RANK CODE MESSAGE", a line, written at once (lines under
+/// One error that a rank reported: "RANK CODE PEER MESSAGE", a line, written at once (lines under
 /// PIPE_BUF are atomic).
 struct ReportedError {
   int rank = 0;
   int code = 0;
+  int peer = -1;  // that it waited for in vain
   std::string message;
 };
 
@@ -91,13 +94,13 @@ class Launch {
     if (!end_by_) end_by_ = Deadline::after_seconds(grace_seconds_);
   }
 
-  /// Once a rank has failed: SIGTERM after the grace, SIGKILL after the same time again.
+  /// Once a rank has failed: SIGTERM after the grace, SIGKILL a little later.
   void end_the_rest() {
     if (first_failed_ >= 0 && !end_by_) end_by_ = Deadline::after_seconds(grace_seconds_);
     if (!end_by_ || !end_by_->passed()) return;
     signal_running(asked_to_end_ ? SIGKILL : SIGTERM);
     asked_to_end_ = true;
-    end_by_ = Deadline::after_seconds(grace_seconds_);
+    end_by_ = Deadline::after_seconds(kLastGraceSeconds);
   }
 
   void signal_running(int signal) {
@@ -112,7 +115,7 @@ class Launch {
     for (std::string line; std::getline(lines, line);) {
       ReportedError error;
       std::istringstream words(line);
-      words >> error.rank >> error.code;
+      words >> error.rank >> error.code >> error.peer;
       std::getline(words >> std::ws, error.message);
       errors.push_back(error);
     }
@@ -127,13 +130,23 @@ class Launch {
     if (first_failed_ < 0) return static_cast<int>(ExitCode::kOk);
     if (killed_ >= 0) return say_ended(killed_);
     const std::vector<ReportedError> errors = reported_errors();
-    auto cause = std::ranges::find_if(errors, [](const ReportedError& error) {
-      return error.code != static_cast<int>(ExitCode::kPeerLost);
-    });
-    if (cause == errors.end()) cause = errors.begin();
-    if (cause != errors.end())
+    if (const ReportedError* cause = cause_of(errors)) {
       return say(cause->code, cat("rank ", cause->rank, ": ", cause->message));
+    }
     return say_ended(first_failed_);
+  }
+
+  /// An error that is no lost peer; else one that waited for a rank which itself reported nothing:
+  /// a rank that waits for a stopped one is late for others.
+  static const ReportedError* cause_of(const std::vector<ReportedError>& errors) {
+    const ReportedError* cause = nullptr;
+    for (const ReportedError& error : errors) {
+      if (error.code != static_cast<int>(ExitCode::kPeerLost)) return &error;
+      const bool peer_reported = std::ranges::any_of(
+          errors, [&](const ReportedError& other) { return other.rank == error.peer; });
+      if (cause == nullptr || !peer_reported) cause = &error;
+    }
+    return cause;
   }
 
   int say_ended(int rank) const {
@@ -163,11 +176,11 @@ int launch_ranks(int ranks, const std::vector<std::string>& command, double dead
   return Launch(ranks, command, std::min(deadline_seconds, kGraceSeconds)).wait();
 }
 
-bool report_error_to_launcher(int exit_code, const std::string& message) {
+bool report_error_to_launcher(int exit_code, int peer, const std::string& message) {
   const char* descriptor = std::getenv("CADENZA_ERROR_FD");
   const char* rank = std::getenv("RANK");
   if (descriptor == nullptr || rank == nullptr) return false;
-  std::string line = cat(rank, " ", exit_code, " ", message.substr(0, 3500), "\n");
+  std::string line = cat(rank, " ", exit_code, " ", peer, " ", message.substr(0, 3500), "\n");
   return ::write(std::atoi(descriptor), line.data(), line.size()) ==
          static_cast<ssize_t>(line.size());
 }

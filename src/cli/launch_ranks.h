@@ -16,7 +16,8 @@ namespace cadenza {
 int launch_ranks(int ranks, const std::vector<std::string>& command, double deadline_seconds);
 
 /// In a rank started by launch_ranks: hands an error to the launcher, which prints one line for all
-/// ranks. False: no launcher listens, print it here.
-bool report_error_to_launcher(int exit_code, const std::string& message);
+/// ranks. `peer` is the rank that a PeerError names, else -1. False: no launcher listens, print it
+/// here.
+bool report_error_to_launcher(int exit_code, int peer, const std::string& message);
 
 }  // namespace cadenza

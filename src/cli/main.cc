@@ -29,11 +29,11 @@ std::string examples() {
   return text + "\n`cadenza VERB --help` lists a verb's options.";
 }
 
-int fail(const std::string& message, ExitCode code) {
+int fail(const std::string& message, ExitCode code, int peer = -1) {
   std::string line = message;
   std::replace(line.begin(), line.end(), '\n', ' ');
   std::cout.flush();
-  if (!report_error_to_launcher(static_cast<int>(code), line))
+  if (!report_error_to_launcher(static_cast<int>(code), peer, line))
     std::cerr << "cadenza: error: " << line << '\n';
   return static_cast<int>(code);
 }
@@ -74,6 +74,8 @@ int parse_and_call(int argc, char** argv) {
 int run(int argc, char** argv) {
   try {
     return parse_and_call(argc, argv);
+  } catch (const PeerError& e) {
+    return fail(e.what(), e.code(), e.peer());
   } catch (const Error& e) {
     return fail(e.what(), e.code());
   } catch (const std::bad_alloc&) {
