@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <future>
 #include <map>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -244,10 +246,41 @@ void C10dGroup::leave(const std::string& reason) {
   gloo_.reset();
 }
 
+/// What joining may take beyond its deadline before the store is held to be stuck: its own errors,
+/// which say more, come first.
+constexpr double kStuckSeconds = 2.0;
+
 }  // namespace
 
+// On a thread of its own: a store that accepts a connection and then says nothing (rank 0 stopped,
+// another program on the port) blocks inside TCPStore without a limit. That thread is then left
+// behind knowingly.
 std::unique_ptr<Group> join_c10d(const Rendezvous& rendezvous, Deadline deadline) {
-  return std::make_unique<C10dGroup>(rendezvous, deadline);
+  std::packaged_task<std::unique_ptr<Group>()> task(
+      [rendezvous, deadline]() -> std::unique_ptr<Group> {
+        return std::make_unique<C10dGroup>(rendezvous, deadline);
+      });
+  auto group = task.get_future();
+  std::thread thread(std::move(task));
+  const auto since = Clock::now();
+  auto stuck = Deadline::after_seconds(deadline.remaining_seconds() + kStuckSeconds);
+  bool interrupted = false;
+  while (group.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+    if (interrupt_requested() && !interrupted) {
+      interrupted = true;
+      stuck = Deadline::after_seconds(kStuckSeconds);
+    }
+    if (!stuck.passed()) continue;
+    thread.detach();
+    throw_if_interrupted();
+    const double seconds = std::chrono::duration<double>(Clock::now() - since).count();
+    throw PeerError(0, cat("[comm/c10d] rank ", rendezvous.rank, " of ", rendezvous.size,
+                           " expected the ranks to meet at ", rendezvous.host, ":", rendezvous.port,
+                           ", got no answer for ", seconds,
+                           " s; see whether rank 0 is stopped, and whether MASTER_PORT is its"));
+  }
+  thread.join();
+  return group.get();
 }
 
 }  // namespace cadenza
