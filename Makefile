@@ -37,8 +37,8 @@ asan:
 	@tools/setup --core
 	@cmake --preset $@ >/dev/null && cmake --build --preset $@ -j $(JOBS) && ctest --preset $@ -j $(JOBS)
 
-# Without kernels_test: OpenMP's threads are off here (libgomp is not instrumented), so it would take
-# ten minutes to find nothing. What the kernels do across rank threads is in runtime_test.
+# Without kernels_test: OpenMP synchronises inside libgomp, which is not instrumented, so that its
+# joins look like races. What ranks do as threads is in runtime_test and comm_test.
 tsan:
 	@tools/setup --core
 	@cmake --preset $@ >/dev/null && cmake --build --preset $@ -j $(JOBS) && ctest --preset $@ -j $(JOBS) -E kernels_test
