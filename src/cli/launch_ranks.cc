@@ -131,7 +131,10 @@ class Launch {
     if (killed_ >= 0) return say_ended(killed_);
     const std::vector<ReportedError> errors = reported_errors();
     if (const ReportedError* cause = cause_of(errors)) {
-      return say(cause->code, cat("rank ", cause->rank, ": ", cause->message));
+      // Most messages of a run say themselves which rank they are about.
+      const bool names_rank = cause->message.find("rank ") != std::string::npos;
+      return say(cause->code,
+                 names_rank ? cause->message : cat("rank ", cause->rank, ": ", cause->message));
     }
     return say_ended(first_failed_);
   }

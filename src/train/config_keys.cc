@@ -123,7 +123,7 @@ Keys data_keys() {
           "what happens to a document that does not fit into what is left of a batch",
           FIELD(overflow)),
       // The bound keeps ranks × tokens far from the end of int64_t.
-      integer_key("data.tokens_per_rank", {.low = 1, .high = int64_t{1} << 40},
+      integer_key("data.tokens_per_rank", {.low = 1, .high = int64_t{1} << 30},
                   "room of each rank in a micro-batch, in tokens", FIELD(tokens_per_rank)),
   };
 }
@@ -133,8 +133,8 @@ Keys train_keys() {
       integer_key("train.steps", kCount, "optimizer steps", FIELD(steps)),
       integer_key("train.seed", {.low = 0}, "draws weights and the order of documents",
                   FIELD(seed)),
-      integer_key("train.micro_batches", kCount, "micro-batches whose gradients make one step",
-                  FIELD(micro_batches)),
+      integer_key("train.micro_batches", {.low = 1, .high = 1 << 20},
+                  "micro-batches whose gradients make one step", FIELD(micro_batches)),
       choice_key<Dtype>("train.dtype", {{"fp32", Dtype::kFloat32}, {"bf16", Dtype::kBFloat16}},
                         "element type of activations", FIELD(dtype)),
       number_key("train.learning_rate", kPositive, "the peak, after warm-up", FIELD(learning_rate)),
