@@ -104,33 +104,41 @@ class Train(Folder):
         self.assertTrue((self.folder / "run/metrics.jsonl").exists())
         self.assertTrue((self.folder / "run.1/metrics.jsonl").exists())
 
-    def test_killed_rank_ends_the_others_and_is_named(self):
-        process = subprocess.Popen([CADENZA, "train", self.config(steps=100000), "--nproc", "3"],
+    def start(self, ranks, *arguments):
+        """A training that does not end by itself, in its first steps, and its ranks' pids."""
+        process = subprocess.Popen([CADENZA, "train", self.config(steps=100000), "--nproc", str(ranks), *arguments],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        metrics, ranks = self.folder / "run/metrics.jsonl", self.folder / "run/ranks.json"
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not (metrics.exists() and metrics.read_text()):
-            time.sleep(0.05)
-        pids = [rank["pid"] for rank in json.loads(ranks.read_text())]
-        os.kill(pids[1], signal.SIGKILL)
-        _, errors = process.communicate(timeout=20)
-        self.assertNotEqual(process.returncode, 0)
-        self.assertIn("rank 1", errors)
-        self.assertIn("kill", errors.lower())
-        for pid in pids:
-            self.assertFalse(pathlib.Path(f"/proc/{pid}").exists(), f"process {pid} is left")
-
-    def test_interrupt_ends_all_ranks(self):
-        process = subprocess.Popen([CADENZA, "train", self.config(steps=100000), "--nproc", "2"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
         metrics = self.folder / "run/metrics.jsonl"
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not (metrics.exists() and metrics.read_text()):
             time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
-        self.assertEqual(process.returncode, 130, errors)
-        self.assertEqual(sum("error" in line for line in errors.splitlines()), 1, errors)
+        return process, [rank["pid"] for rank in json.loads((self.folder / "run/ranks.json").read_text())]
+
+    def ends(self, process, pids, code, words):
+        """Ends with this code and one error line that holds the words, and leaves no rank."""
+        _, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, code, errors)
+        lines = [line for line in errors.splitlines() if "error" in line]
+        self.assertEqual(len(lines), 1, errors)
+        for word in words:
+            self.assertIn(word, lines[0])
+        for pid in pids:
+            self.assertFalse(pathlib.Path(f"/proc/{pid}").exists(), f"process {pid} is left")
+
+    def test_killed_rank_ends_the_others_and_is_named(self):
+        process, pids = self.start(3)
+        os.kill(pids[1], signal.SIGKILL)
+        self.ends(process, pids, 4, ["rank 1", f"pid {pids[1]}", "killed by signal 9"])
+
+    def test_stopped_rank_ends_the_others_at_the_deadline_and_is_named(self):
+        process, pids = self.start(3, "--set", "runtime.deadline_seconds=2")
+        os.kill(pids[0], signal.SIGSTOP)
+        self.ends(process, pids, 4, ["from rank 0", "deadline"])
+
+    def test_interrupt_ends_all_ranks(self):
+        process, pids = self.start(2)
+        process.send_signal(signal.SIGINT)
+        self.ends(process, pids, 130, ["interrupted"])
 
 
 class BadInput(Folder):
