@@ -2,6 +2,7 @@
 // code.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <list>
@@ -66,7 +67,14 @@ int parse_and_call(int argc, char** argv) {
                 ExitCode::kUsage);
   }
   for (const auto& [sub, call] : calls) {
-    if (sub->parsed()) return call();
+    if (!sub->parsed()) continue;
+    const int code = call();
+    if (!std::cout.flush()) {
+      return fail(
+          "[output] cannot write the result to standard output; see whether the disk is full",
+          ExitCode::kInternal);
+    }
+    return code;
   }
   return static_cast<int>(ExitCode::kInternal);
 }
@@ -90,4 +98,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace cadenza
 
-int main(int argc, char** argv) { return cadenza::run(argc, argv); }
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of the write, not our death
+  return cadenza::run(argc, argv);
+}

@@ -21,13 +21,13 @@ std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig&
   check_documents_fit(config, corpus, rank.group->size());
   check_ranks_agree(*rank.group, config, corpus);
   BatchStream stream(corpus, stream_options(config, rank.group->size()));
-  RunFolder folder(*rank.group, config.folder, made_by, config.deadline_seconds);
   std::vector<std::unique_ptr<Trainer>> trainers;
   std::vector<StrategySteps> results;
   for (const std::string& strategy : config.compare_strategies) {
     trainers.push_back(std::make_unique<Trainer>(*rank.group, *rank.backend, config, strategy));
     results.push_back({strategy, {}});
   }
+  RunFolder folder(*rank.group, config.folder, made_by, config.deadline_seconds);
   if (speaks) {
     log_info(cat("corpus: ", corpus.summary()));
     log_info(cat("model: ", trainers.front()->model().flat_parameters().size(), " parameters; ",

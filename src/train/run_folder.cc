@@ -54,8 +54,12 @@ RunFolder::RunFolder(Group& group, const std::string& path, const Json& made_by,
 }
 
 void RunFolder::write_metrics(const Json& line) {
-  if (writes_)
-    metrics_ << line.dump() << std::endl;  // flushed: a run that is killed keeps its lines
+  if (!writes_) return;
+  metrics_ << line.dump() << std::endl;  // flushed: a run that is killed keeps its lines
+  if (!metrics_) {
+    throw DataError(
+        cat("[train] cannot write ", path_, "/metrics.jsonl; see whether the disk is full"));
+  }
 }
 
 void RunFolder::write_json(const std::string& name, const Json& content) {

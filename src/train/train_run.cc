@@ -54,6 +54,7 @@ void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& mad
                  rank.group->transport(), "; strategy ", config.strategy, "; run folder ",
                  folder.path()));
   }
+  bool warned = false;
   Progress progress(speaks, config.steps, "step");
   for (int64_t step = 0; step < config.steps; ++step) {
     throw_if_interrupted();
@@ -62,6 +63,11 @@ void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& mad
     line["epoch"] = stream.epoch();
     folder.write_metrics(line);
     progress.update(step + 1, progress_text(report));
+    if (speaks && !report.updated && !warned) {
+      warned = true;
+      log_warning(cat("step ", report.step,
+                      " has documents of one token only: nothing to predict, no update"));
+    }
   }
   progress.finish();
   const OverflowCounts& overflow = stream.overflow();

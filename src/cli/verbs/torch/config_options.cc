@@ -1,5 +1,6 @@
 #include "cli/verbs/torch/config_options.h"
 
+#include "base/file.h"
 #include "data/corpus.h"
 #include "train/check_run.h"
 
@@ -25,7 +26,12 @@ RankedVerb ConfigOptions::ranked(const TrainConfig& config) const {
   return {.nproc = nproc,
           .options = {.threads = config.threads, .deadline_seconds = config.deadline_seconds},
           .check_inputs =
-              [config, ranks = nproc] { check_documents_fit(config, Corpus(config.data), ranks); },
+              [config, ranks = nproc] {
+                check_documents_fit(config, Corpus(config.data), ranks);
+                if (config.checkpoint.empty()) return;
+                const std::string file = config.checkpoint + "/config.json";
+                model_config_from_json(parse_json(read_file(file), file), file);
+              },
           .body = {}};
 }
 

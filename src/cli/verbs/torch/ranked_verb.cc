@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "cli/launch_ranks.h"
 #include "cli/verb.h"
 #include "comm/rendezvous.h"
@@ -24,12 +25,19 @@ std::vector<std::string> own_command() {
 }  // namespace
 
 void check_nproc(int nproc) {
+  constexpr int kMost =
+      1024;  // of one host: far above its cores, far below what fork would take down
+  if (nproc > kMost) {
+    throw ConfigError(cat("[launch] expected --nproc <= ", kMost, ", got ", nproc,
+                          "; more ranks need more hosts, under torchrun, mpirun or srun"));
+  }
   if (nproc < 1)
     throw ConfigError(
         cat("[launch] expected --nproc >= 1, got ", nproc, "; --nproc 2 starts two local ranks"));
 }
 
 int run_ranked(const RankedVerb& verb) {
+  install_interrupt_handler();
   const std::optional<Rendezvous> started = rendezvous_from_environment();
   if (started && verb.nproc > 0 && started->size != verb.nproc) {
     throw ConfigError(cat("[launch] ", started->launcher, " has started ", started->size,
