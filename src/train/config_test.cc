@@ -192,7 +192,7 @@ TEST(TrainConfig, NumbersOutOfRangeOrMalformedAreRefusedByKeyAndPlace) {
       {"train.steps=3\ntrain.seed=4", "an integer >= 1"},
       {"data.tokens_per_rank=131072k", "got 131072k"},
       {"data.tokens_per_rank=0", "an integer from 1 to"},
-      {"train.micro_batches=0", "an integer >= 1"},
+      {"train.micro_batches=0", "an integer from 1 to 1048576"},
       {"train.seed=-1", "an integer >= 0"},
       {"runtime.deadline_seconds=0", "a number > 0"},
       {"runtime.threads=-1", "an integer from 0"},
