@@ -26,13 +26,9 @@ target_compile_definitions(cadenza_torch INTERFACE _GLIBCXX_USE_CXX11_ABI=${torc
 target_link_directories(cadenza_torch INTERFACE ${torch_dir}/lib)
 target_link_options(cadenza_torch INTERFACE -Wl,-rpath,${torch_dir}/lib)
 target_link_libraries(cadenza_torch INTERFACE ${torch_dir}/lib/libc10.so ${torch_dir}/lib/libtorch_cpu.so)
-# The CUDA half, in builds that have it. --no-as-needed: nothing names its symbols, it registers itself.
-foreach(name c10_cuda torch_cuda)
-  if(EXISTS ${torch_dir}/lib/lib${name}.so)
-    target_link_libraries(cadenza_torch INTERFACE
-      -Wl,--no-as-needed ${torch_dir}/lib/lib${name}.so -Wl,--as-needed)
-  endif()
-endforeach()
+# The CPU half of a CUDA build names CUDA's libraries, which its own RUNPATH finds at run time (they come
+# with the wheel) but the linker may not. Its CUDA half is not linked: nothing here uses it yet.
+target_link_options(cadenza_torch INTERFACE -Wl,--allow-shlib-undefined)
 
 file(GLOB CADENZA_TORCH_GOMP ${torch_dir}/lib/libgomp*.so* ${torch_dir}.libs/libgomp*.so*)
 if(CADENZA_TORCH_GOMP)
