@@ -52,7 +52,10 @@ void apply(const ConfigEntry& entry, TrainConfig& config) {
 // Two defaults give way to what was given, so that a short run or a low rate needs one key, not
 // two.
 void lower_defaults(const ConfigPlaces& places, TrainConfig& config) {
-  if (!places.has("train.warmup_steps"))
+  // A run cut short on the command line is a trial of the file's: its warm-up ends with it.
+  const auto overridden = [&](const char* key) { return places.of(key).starts_with("--set"); };
+  if (!places.has("train.warmup_steps") ||
+      (overridden("train.steps") && !overridden("train.warmup_steps")))
     config.warmup_steps = std::min(config.warmup_steps, config.steps);
   if (!places.has("train.min_learning_rate")) {
     config.min_learning_rate = std::min(config.min_learning_rate, config.learning_rate);
