@@ -212,6 +212,29 @@ class Eval(Folder):
                 with self.subTest(nproc=nproc, strategy=strategy):
                     self.check(nproc, strategy)
 
+    def test_loss_that_is_not_finite_is_an_error_and_writes_nothing(self):
+        checkpoint = self.folder / "checkpoint"
+        checkpoint.mkdir()
+        (checkpoint / "config.json").write_bytes((FIXTURE / "config.json").read_bytes())
+        data = bytearray((FIXTURE / "model.safetensors").read_bytes())
+        size = struct.unpack("<Q", data[:8])[0]
+        norm = json.loads(data[8:8 + size])["model.norm.weight"]["data_offsets"][0]
+        data[8 + size + norm:12 + size + norm] = struct.pack("<f", float("nan"))
+        (checkpoint / "model.safetensors").write_bytes(data)
+        documents, gradients = self.folder / "documents.json", self.folder / "gradients.safetensors"
+        documents.write_text('{"documents": [[1, 2, 3], [4, 5]]}')
+        for nproc in (1, 2):
+            self.refused(5, ["documents[0]", "not finite"], "eval", checkpoint, documents, "--json",
+                         "--nproc", nproc, "--gradients", gradients)
+            self.assertFalse(gradients.exists())
+
+    def test_gradients_never_replace_an_input(self):
+        documents = self.folder / "documents.json"
+        documents.write_text('{"documents": [[1, 2, 3]]}')
+        self.refused(2, ["overwrite"], "eval", FIXTURE, documents, "--gradients", documents)
+        self.refused(2, ["overwrite"], "eval", FIXTURE, documents, "--gradients", FIXTURE / "model.safetensors")
+        self.assertEqual(documents.read_text(), '{"documents": [[1, 2, 3]]}')
+
     def test_refuses_ids_outside_the_vocabulary_and_empty_documents(self):
         documents = self.folder / "documents.json"
         for content, words in (('{"documents": [[1, 40]]}', ["documents[0][1]", "40"]),

@@ -14,7 +14,9 @@ float scale_frequency(float frequency, const Llama3RopeScaling& scaling) {
   const auto factor = static_cast<float>(scaling.factor);
   const double low = scaling.low_freq_factor;
   const double high = scaling.high_freq_factor;
-  const float wavelength = static_cast<float>(2.0 * std::numbers::pi) / frequency;
+  // Rounded as PyTorch rounds 2π / frequency: the reciprocal first. A last place here moves far
+  // rows.
+  const float wavelength = (1.0f / frequency) * static_cast<float>(2.0 * std::numbers::pi);
   if (wavelength > static_cast<float>(context / low)) return frequency / factor;
   if (wavelength < static_cast<float>(context / high)) return frequency;
   const float mix =

@@ -6,6 +6,7 @@
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "comm/collectives.h"
 #include "data/batch_stream.h"
@@ -40,11 +41,26 @@ std::string bytes_of(const std::vector<float>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)};
 }
 
+using DocumentLosses = std::vector<std::vector<std::optional<float>>>;
+
+/// NumericError naming the first token whose loss is not finite. All ranks hold all losses.
+void refuse_not_finite(const TokenBatch& tokens, const DocumentLosses& by_document) {
+  for (size_t document = 0; document < by_document.size(); ++document) {
+    const auto& losses = by_document[document];
+    const auto bad = std::ranges::find_if(
+        losses, [](const std::optional<float>& loss) { return loss && !std::isfinite(*loss); });
+    if (bad == losses.end()) continue;
+    throw NumericError(cat("[eval] the loss of token ", bad - losses.begin(), " of document ",
+                           tokens.names[document],
+                           " is not finite; look at the checkpoint's weights"));
+  }
+}
+
 /// Puts every rank's row losses back in document order and appends them to the result.
-void append_losses(const Batch& batch, const std::vector<std::vector<int32_t>>& documents,
+void append_losses(const Batch& batch, const TokenBatch& tokens,
                    const std::vector<std::string>& rank_losses, EvalResult& result) {
-  std::vector<std::vector<std::optional<float>>> by_document;
-  for (const auto& document : documents) by_document.emplace_back(document.size());
+  DocumentLosses by_document;
+  for (const auto& document : tokens.documents) by_document.emplace_back(document.size());
   for (size_t rank = 0; rank < rank_losses.size(); ++rank) {
     for (const LocalShard& shard : local_shards(batch, static_cast<Rank>(rank))) {
       auto& losses = by_document[static_cast<size_t>(shard.document)];
@@ -60,6 +76,7 @@ void append_losses(const Batch& batch, const std::vector<std::vector<int32_t>>& 
       }
     }
   }
+  refuse_not_finite(tokens, by_document);
   for (const auto& losses : by_document) {
     result.per_token_loss.insert(result.per_token_loss.end(), losses.begin(), losses.end());
   }
@@ -113,7 +130,7 @@ EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocument
                                          .loss_scale = loss_scale,
                                          .training = training});
     const auto rank_losses = all_gather(group, bytes_of(pass.row_losses), deadline());
-    append_losses(planned.plan.plan().batch, batch.documents, rank_losses, result);
+    append_losses(planned.plan.plan().batch, batch, rank_losses, result);
   }
   for (const auto& loss : result.per_token_loss) loss_sum += loss.value_or(0.0f);
   result.loss_mean = loss_sum * loss_scale;
@@ -121,6 +138,11 @@ EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocument
   if (training) {
     const auto reducer = make_all_reduce(group);
     reducer->reduce(model.flat_gradients(), deadline());
+    for (const float value : model.flat_gradients()) {
+      if (std::isfinite(value)) continue;
+      throw NumericError(
+          "[eval] a gradient is not finite; nothing was written; look at the weights");
+    }
     if (group.rank() == 0) write_gradients(model, options.gradients_path);
   }
   return result;

@@ -1,5 +1,6 @@
 // cadenza eval: mean loss, per-token losses and gradients of a checkpoint over documents.
 #include <CLI/App.hpp>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -53,9 +54,35 @@ void print_text(const Options& options, const EvalResult& result) {
   std::cout << std::flush;
 }
 
+/// The gradients' file must be new or replace no input, and its folder be there: known before the
+/// work, not after.
+void check_gradients_path(const Options& options) {
+  namespace fs = std::filesystem;
+  const fs::path target = options.eval.gradients_path;
+  if (target.empty()) return;
+  const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
+  if (!fs::is_directory(folder) || fs::is_directory(target)) {
+    throw ConfigError(cat("[eval] expected --gradients FILE in a folder that exists, got ",
+                          options.eval.gradients_path));
+  }
+  const fs::path checkpoint = options.checkpoint;
+  for (const fs::path& input : {checkpoint / "model.safetensors", checkpoint / "config.json",
+                                fs::path(options.documents)}) {
+    std::error_code missing;
+    if (!fs::equivalent(target, input, missing)) continue;
+    throw ConfigError(cat("[eval] --gradients ", options.eval.gradients_path,
+                          " would overwrite an input; give another file"));
+  }
+}
+
 int run(const Options& options) {
   if (options.nproc_option->count() > 0) check_nproc(options.nproc);
   find_strategy(options.eval.strategy);
+  check_gradients_path(options);
+  if (options.threads < 0) {
+    throw ConfigError(
+        cat("[eval] expected --threads >= 0, got ", options.threads, "; 0 shares the cores"));
+  }
   if (!(options.eval.tolerance >= 0) || options.eval.tokens_per_rank < 1 ||
       !(options.eval.deadline_seconds > 0)) {
     throw ConfigError(
