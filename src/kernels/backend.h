@@ -40,6 +40,21 @@ class Backend {
                           std::span<const RowRun> runs, const RowsView& o, const RowsView& lse) = 0;
   /// delta[row, head] = sum over dim of d_o ∘ o, accumulated in fp32.
   virtual void row_dot(const RowsView& d_o, const RowsView& o, const RowsView& delta) = 0;
+
+  /// Lets a sink logit per head take part in the softmax of every row, beside the keys that are
+  /// merged into (o, lse) already. A sink has no value row: lse' = log(e^lse + e^sink[head]),
+  /// o' = o · e^(lse - lse'). sinks: [1, heads, 1]; o: [rows, heads, dim]; lse: [rows, heads, 1];
+  /// all fp32. LSE = -inf (a row that saw no key) becomes o' = 0, lse' = sink; a sink of -inf
+  /// changes no bit. Once for each row, after its last merge, by the row's home: a sink added to
+  /// several partials of a row would count several times.
+  virtual void apply_sinks(const RowsView& sinks, const RowsView& o, const RowsView& lse) = 0;
+  /// Adds the sinks' gradient: d_sinks[head] -= sum over rows of e^(sink[head] - lse') · delta,
+  /// with lse' of apply_sinks and delta = row_dot(d_o, o') of the rows. Sums in a fixed order. A
+  /// sink of -inf gets nothing. attention_backward needs lse' as the row's LSE and this delta, and
+  /// nothing else of the sinks. sinks, d_sinks: [1, heads, 1]; lse, delta: [rows, heads, 1]; fp32.
+  virtual void add_sink_gradients(const RowsView& sinks, const RowsView& lse, const RowsView& delta,
+                                  const RowsView& d_sinks) = 0;
+
   virtual void fill(const RowsView& view, float value) = 0;
 };
 

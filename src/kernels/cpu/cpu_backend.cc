@@ -7,6 +7,7 @@
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_ops.h"
+#include "kernels/cpu/sink.h"
 
 namespace cadenza::cpu {
 namespace {
@@ -58,6 +59,13 @@ class CpuBackend final : public Backend {
   }
   void row_dot(const RowsView& d_o, const RowsView& o, const RowsView& delta) override {
     cpu::row_dot(d_o, o, delta, parallel_);
+  }
+  void apply_sinks(const RowsView& sinks, const RowsView& o, const RowsView& lse) override {
+    cpu::apply_sinks(sinks, o, lse, parallel_);
+  }
+  void add_sink_gradients(const RowsView& sinks, const RowsView& lse, const RowsView& delta,
+                          const RowsView& d_sinks) override {
+    cpu::add_sink_gradients(sinks, lse, delta, d_sinks, parallel_);
   }
   void fill(const RowsView& view, float value) override { cpu::fill(view, value, parallel_); }
 
