@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/rows_view.h"
@@ -23,6 +24,13 @@ struct RankTokens {
 /// head_dim].
 struct QkvViews {
   RowsView q, k, v;
+};
+
+/// Sink logits of one layer, one per query head: [1, heads, 1] fp32. They take part in the softmax
+/// of every row and have no value (Backend::apply_sinks). The backward adds into `gradient`, for
+/// this rank's rows; ranks are summed like all gradients.
+struct SinkViews {
+  RowsView logits, gradient;
 };
 
 /// One pass of one micro-batch (or nano-batch) through the context-independent parts of the model.
@@ -59,6 +67,8 @@ class Segments {
   virtual int64_t heads() const = 0;
   virtual int64_t kv_heads() const = 0;
   virtual int64_t head_dim() const = 0;
+  /// None: the layer's softmax is over keys alone. The memory stays as long as the model.
+  virtual std::optional<SinkViews> sinks(int /*layer*/) const { return std::nullopt; }
 
   /// loss_scale: 1 / number of targets of the whole global batch (0 where there is none).
   /// `training` false: no graph is kept and backward may not be called.

@@ -153,6 +153,9 @@ void PassState::merge_outputs(int layer) {
   state.from_server->receive(deadline_seconds_, [&](const PeerRows& server, auto parts) {
     backend_.merge_rows(parts[0], parts[1], server.q, home.o.view(), home.lse.view());
   });
+  if (const auto sinks = model_.sinks(layer)) {
+    backend_.apply_sinks(sinks->logits, home.o.view(), home.lse.view());
+  }
   settle(state.to_server);
   settle(state.from_server);
 }
@@ -163,6 +166,9 @@ void PassState::send_gradients(int layer) {
   ServerBuffers& server = state.server;
   home.delta = RowBuffer(pass_.program.home_rows, model_.heads(), 1);
   backend_.row_dot(home.d_o.view(), home.o.view(), home.delta.view());
+  if (const auto sinks = model_.sinks(layer)) {
+    backend_.add_sink_gradients(sinks->logits, home.lse.view(), home.delta.view(), sinks->gradient);
+  }
 
   server.d_o = server_q_rows();
   server.lse = RowBuffer(pass_.program.server_q_rows, model_.heads(), 1);

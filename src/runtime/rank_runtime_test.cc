@@ -1,5 +1,3 @@
-#include "runtime/rank_runtime.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,51 +8,13 @@
 
 #include "base/error.h"
 #include "core/mask.h"
-#include "core/verify_plan.h"
 #include "kernels/reference/reference_attention.h"
-#include "planner/strategy.h"
-#include "runtime/agree_on_plan.h"
-#include "runtime/recorded_model.h"
+#include "runtime/run_plan_test.h"
 #include "testing/expect_close.h"
 #include "testing/random_batch.h"
-#include "testing/spawn_ranks.h"
 
 namespace cadenza {
 namespace {
-
-constexpr int kLayers = 2;
-constexpr int64_t kHeads = 6, kKvHeads = 2, kHeadDim = 8;
-constexpr double kDeadlineSeconds = 20;
-
-Plan plan_with(const std::string& strategy, const Batch& batch, int servers) {
-  const PairsCostModel cost;
-  return find_strategy(strategy).plan({.documents = batch.documents,
-                                       .homes_given = true,
-                                       .homes = batch.homes,
-                                       .tokens_per_rank = 0,
-                                       .cluster = {.servers = servers, .speeds = {}},
-                                       .shape = {kHeads, kKvHeads, kHeadDim, Dtype::kFloat32},
-                                       .cost = &cost,
-                                       .tolerance = 0.05});
-}
-
-/// Runs every rank of the plan as a thread, forward and backward, against one recorded model.
-void run_plan(const Plan& plan, RecordedModel& model) {
-  spawn_ranks(plan.servers, [&](Group& group) {
-    const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
-    const VerifiedPlan agreed = agree_on_plan(
-        group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt, deadline);
-    const auto programs = compile_plan(agreed, kHeads, kKvHeads);
-    const auto backend = make_cpu_backend(1);
-    RankRuntime runtime(group, *backend, model, {.deadline_seconds = kDeadlineSeconds});
-    const RankProgram& program = programs[static_cast<size_t>(group.rank())];
-    const auto schedule = plain_schedule(kLayers, true);
-    const RankTokens tokens = recorded_tokens(plan.batch, group.rank());
-    const PassResult result = runtime.run({program, schedule, tokens, 1.0, true});
-    const ProgramBytes bytes = sent_bytes(program, {kHeads, kKvHeads, kHeadDim, Dtype::kFloat32});
-    EXPECT_EQ(result.times.sent_bytes, kLayers * bytes.total()) << "rank " << group.rank();
-  });
-}
 
 RowsView view_of(RecordedRows& rows, size_t document) {
   std::vector<float>& values = rows.documents[document];

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "planner/strategy.h"
+#include "runtime/agree_on_plan.h"
+#include "runtime/rank_runtime.h"
+#include "runtime/recorded_model.h"
+#include "testing/spawn_ranks.h"
+
+/// For tests of the runtime: plans of a batch, and their run by ranks as threads.
+namespace cadenza {
+
+inline constexpr int kLayers = 2;
+inline constexpr int64_t kHeads = 6, kKvHeads = 2, kHeadDim = 8;
+inline constexpr double kDeadlineSeconds = 20;
+
+inline Plan plan_with(const std::string& strategy, const Batch& batch, int servers) {
+  const PairsCostModel cost;
+  return find_strategy(strategy).plan({.documents = batch.documents,
+                                       .homes_given = true,
+                                       .homes = batch.homes,
+                                       .tokens_per_rank = 0,
+                                       .cluster = {.servers = servers, .speeds = {}},
+                                       .shape = {kHeads, kKvHeads, kHeadDim, Dtype::kFloat32},
+                                       .cost = &cost,
+                                       .tolerance = 0.05});
+}
+
+/// Runs every rank of the plan as a thread, forward and backward, each against its model_of(rank).
+inline void run_plan(const Plan& plan, const std::function<Segments&(Rank)>& model_of) {
+  spawn_ranks(plan.servers, [&](Group& group) {
+    const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
+    const VerifiedPlan agreed = agree_on_plan(
+        group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt, deadline);
+    const auto programs = compile_plan(agreed, kHeads, kKvHeads);
+    const auto backend = make_cpu_backend(1);
+    RankRuntime runtime(group, *backend, model_of(group.rank()),
+                        {.deadline_seconds = kDeadlineSeconds});
+    const RankProgram& program = programs[static_cast<size_t>(group.rank())];
+    const auto schedule = plain_schedule(kLayers, true);
+    const RankTokens tokens = recorded_tokens(plan.batch, group.rank());
+    const PassResult result = runtime.run({program, schedule, tokens, 1.0, true});
+    const ProgramBytes bytes = sent_bytes(program, {kHeads, kKvHeads, kHeadDim, Dtype::kFloat32});
+    EXPECT_EQ(result.times.sent_bytes, kLayers * bytes.total()) << "rank " << group.rank();
+  });
+}
+
+/// All ranks against one recorded model.
+inline void run_plan(const Plan& plan, RecordedModel& model) {
+  run_plan(plan, [&](Rank) -> Segments& { return model; });
+}
+
+}  // namespace cadenza
