@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bf16.h"
 #include "base/units.h"
 
 namespace cadenza {
@@ -26,16 +27,26 @@ struct RowsView {
   float* f32(int64_t row, int64_t head) const {
     return static_cast<float*>(data) + row * row_stride + head * head_stride;
   }
+  BFloat16* bf16(int64_t row, int64_t head) const {
+    return static_cast<BFloat16*>(data) + row * row_stride + head * head_stride;
+  }
 };
 
-/// Rows packed without gaps, fp32, on the host.
-inline RowsView contiguous_rows(float* data, int64_t rows, int64_t heads, int64_t dim) {
+/// Rows packed without gaps, on the host.
+inline RowsView contiguous_rows(void* data, Dtype dtype, int64_t rows, int64_t heads, int64_t dim) {
   return {.data = data,
           .rows = rows,
           .heads = heads,
           .dim = dim,
           .row_stride = heads * dim,
-          .head_stride = dim};
+          .head_stride = dim,
+          .dtype = dtype};
+}
+inline RowsView contiguous_rows(float* data, int64_t rows, int64_t heads, int64_t dim) {
+  return contiguous_rows(data, Dtype::kFloat32, rows, heads, dim);
+}
+inline RowsView contiguous_rows(BFloat16* data, int64_t rows, int64_t heads, int64_t dim) {
+  return contiguous_rows(data, Dtype::kBFloat16, rows, heads, dim);
 }
 
 }  // namespace cadenza

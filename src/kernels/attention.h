@@ -40,8 +40,8 @@ using ParallelFor = std::function<void(int64_t count, const std::function<void(i
 struct ForwardArgs {
   AttentionShape shape;
   std::span<const AttentionTask> tasks;
-  RowsView q, k, v;  // [rows, heads or kv_heads, head_dim or v_head_dim]
-  RowsView o;        // [q rows, heads, v_head_dim]
+  RowsView q, k, v;  // [rows, heads or kv_heads, head_dim or v_head_dim], of one dtype
+  RowsView o;        // [q rows, heads, v_head_dim], of any dtype; a call rounds a row to it once
   RowsView lse;      // [q rows, heads, 1] fp32
 };
 
@@ -51,15 +51,15 @@ struct ForwardArgs {
 struct BackwardArgs {
   AttentionShape shape;
   std::span<const AttentionTask> tasks;
-  RowsView q, k, v;
-  RowsView d_o;         // [q rows, heads, v_head_dim]
+  RowsView q, k, v;     // of one dtype
+  RowsView d_o;         // [q rows, heads, v_head_dim], of any dtype
   RowsView lse, delta;  // [q rows, heads, 1] fp32
   RowsView dq, dk, dv;  // fp32; added into
 };
 
-/// Throws InternalError naming the task and the field when ranges leave the buffers, shapes
-/// disagree, or kv_heads does not divide heads. Every implementation calls them first, before it
-/// touches memory.
+/// Throws InternalError naming the task and the field when ranges leave the buffers, shapes or
+/// dtypes disagree, or kv_heads does not divide heads. Every implementation calls them first,
+/// before it touches memory.
 void check_args(const ForwardArgs& args);
 void check_args(const BackwardArgs& args);
 

@@ -30,17 +30,18 @@ class Backend {
   /// The reverse: overwrites the runs of `target`.
   virtual void unpack_rows(const std::byte* packed, std::span<const RowRun> runs,
                            const RowsView& target) = 0;
-  /// Adds packed fp32 rows into the runs of `target`.
-  virtual void add_rows(const std::byte* packed, std::span<const RowRun> runs,
+  /// Adds packed rows of `packed_dtype` into the runs of `target`, fp32.
+  virtual void add_rows(const std::byte* packed, Dtype packed_dtype, std::span<const RowRun> runs,
                         const RowsView& target) = 0;
-  /// Merges packed partials (O rows, then their LSEs packed alike) into the runs of (o, lse) by
-  /// log-sum-exp. A partial with LSE = -inf leaves the target as it is, bit for bit; merging into
-  /// LSE = -inf takes the partial bit for bit.
-  virtual void merge_rows(const std::byte* packed_o, const std::byte* packed_lse,
-                          std::span<const RowRun> runs, const RowsView& o, const RowsView& lse) = 0;
-  /// delta[row, head] = sum over dim of d_o ∘ o, accumulated in fp32.
+  /// Merges packed partials (O rows of `packed_dtype`; their fp32 LSEs, packed alike, at any
+  /// address) into the runs of (o, lse), both fp32, by log-sum-exp. A partial with LSE = -inf
+  /// leaves the target as it is, bit for bit; merging into LSE = -inf takes the partial as it is.
+  virtual void merge_rows(const std::byte* packed_o, Dtype packed_dtype,
+                          const std::byte* packed_lse, std::span<const RowRun> runs,
+                          const RowsView& o, const RowsView& lse) = 0;
+  /// delta[row, head] = sum over dim of d_o ∘ o: either of any dtype, delta fp32, accumulated in
+  /// fp32.
   virtual void row_dot(const RowsView& d_o, const RowsView& o, const RowsView& delta) = 0;
-
   /// Lets a sink logit per head take part in the softmax of every row, beside the keys that are
   /// merged into (o, lse) already. A sink has no value row: lse' = log(e^lse + e^sink[head]),
   /// o' = o · e^(lse - lse'). sinks: [1, heads, 1]; o: [rows, heads, dim]; lse: [rows, heads, 1];
@@ -54,8 +55,11 @@ class Backend {
   /// nothing else of the sinks. sinks, d_sinks: [1, heads, 1]; lse, delta: [rows, heads, 1]; fp32.
   virtual void add_sink_gradients(const RowsView& sinks, const RowsView& lse, const RowsView& delta,
                                   const RowsView& d_sinks) = 0;
-
+  /// Every element of `view`, of any dtype, becomes `value` rounded to that dtype.
   virtual void fill(const RowsView& view, float value) = 0;
+  /// Copies `from` to `to`, views of one shape and any dtypes, that share no memory. fp32 to bf16
+  /// rounds to the nearest, ties to even, and keeps NaN.
+  virtual void convert_rows(const RowsView& from, const RowsView& to) = 0;
 };
 
 /// The CPU kernels on `threads` threads (>= 1) of the calling thread's OpenMP team. One Backend per

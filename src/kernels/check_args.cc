@@ -43,6 +43,14 @@ void check_fp32(const char* name, const RowsView& view) {
   }
 }
 
+/// One matrix product reads both.
+void check_as_q(const char* name, const RowsView& view, const RowsView& q) {
+  if (view.dtype != q.dtype) {
+    refuse(
+        cat("expected ", name, " in ", dtype_name(q.dtype), " as q, got ", dtype_name(view.dtype)));
+  }
+}
+
 /// Twice what Band uses for open ends: bounds that were shifted by a document's length pass, sums
 /// with rows do not overflow.
 constexpr int64_t kBandLimit = int64_t{1} << 62;
@@ -82,6 +90,8 @@ void check_args(const ForwardArgs& args) {
   check_view("v", args.v, {args.k.rows, s.kv_heads, s.v_head_dim});
   check_view("o", args.o, {args.q.rows, s.heads, s.v_head_dim});
   check_view("lse", args.lse, {args.q.rows, s.heads, 1});
+  check_as_q("k", args.k, args.q);
+  check_as_q("v", args.v, args.q);
   check_fp32("lse", args.lse);
   check_tasks(args.tasks, s.heads, args.q.rows, args.k.rows);
 }
@@ -98,6 +108,8 @@ void check_args(const BackwardArgs& args) {
   check_view("dq", args.dq, {args.q.rows, s.heads, s.head_dim});
   check_view("dk", args.dk, {args.k.rows, s.kv_heads, s.head_dim});
   check_view("dv", args.dv, {args.k.rows, s.kv_heads, s.v_head_dim});
+  check_as_q("k", args.k, args.q);
+  check_as_q("v", args.v, args.q);
   check_fp32("lse", args.lse);
   check_fp32("delta", args.delta);
   check_fp32("dq", args.dq);

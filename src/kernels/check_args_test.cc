@@ -52,7 +52,12 @@ TEST(CheckArgs, RefusesShapesThatDisagree) {
 }
 
 TEST(CheckArgs, RefusesElementsThatTheKernelDoesNotRead) {
-  expect_refused([](AttentionCase& c) { c.q.view.dtype = Dtype::kBFloat16; }, "got bf16");
+  expect_refused([](AttentionCase& c) { c.q.view.dtype = Dtype::kBFloat16; },
+                 "expected k in bf16 as q, got fp32");
+  expect_refused([](AttentionCase& c) { c.v.view.dtype = Dtype::kBFloat16; },
+                 "expected v in fp32 as q, got bf16");
+  expect_refused([](AttentionCase& c) { c.lse.view.dtype = c.delta.view.dtype = Dtype::kBFloat16; },
+                 "in fp32, got bf16");
   expect_refused([](AttentionCase& c) { c.v.view.device = Device::kCuda; }, "another device");
 }
 

@@ -5,6 +5,9 @@ set(cpu_dir ${CMAKE_SOURCE_DIR}/src/kernels/cpu)
 set(block_flags -O3 -ffp-contract=fast -fno-math-errno)
 set_source_files_properties(${cpu_dir}/blocked_portable.cc PROPERTIES
   COMPILE_OPTIONS "${block_flags}")
+# Row operations: loops over long rows, of the instructions that every machine has.
+set_source_files_properties(${cpu_dir}/row_ops.cc ${cpu_dir}/row_sums.cc ${cpu_dir}/merge_row.cc PROPERTIES
+  COMPILE_OPTIONS "-O3")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   set(avx512_flags -mavx512f -mavx512dq -mavx512vl -mavx512bw -mprefer-vector-width=512)
   set_source_files_properties(${cpu_dir}/blocked_avx2.cc PROPERTIES

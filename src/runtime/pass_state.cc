@@ -151,7 +151,8 @@ void PassState::merge_outputs(int layer) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
   HomeBuffers& home = state.home;
   state.from_server->receive(deadline_seconds_, [&](const PeerRows& server, auto parts) {
-    backend_.merge_rows(parts[0], parts[1], server.q, home.o.view(), home.lse.view());
+    backend_.merge_rows(parts[0], Dtype::kFloat32, parts[1], server.q, home.o.view(),
+                        home.lse.view());
   });
   if (const auto sinks = model_.sinks(layer)) {
     backend_.apply_sinks(sinks->logits, home.o.view(), home.lse.view());
@@ -226,9 +227,9 @@ void PassState::attend_backward(int layer) {
 void PassState::sum_gradients(int layer) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
   state.from_server->receive(deadline_seconds_, [&](const PeerRows& server, auto parts) {
-    backend_.add_rows(parts[0], server.q, state.dq.view());
-    backend_.add_rows(parts[1], server.kv, state.dk.view());
-    backend_.add_rows(parts[2], server.kv, state.dv.view());
+    backend_.add_rows(parts[0], Dtype::kFloat32, server.q, state.dq.view());
+    backend_.add_rows(parts[1], Dtype::kFloat32, server.kv, state.dk.view());
+    backend_.add_rows(parts[2], Dtype::kFloat32, server.kv, state.dv.view());
   });
   settle(state.to_server);
   settle(state.from_server);

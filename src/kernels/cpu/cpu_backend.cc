@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "kernels/backend.h"
 #include "kernels/cpu/attention_calls.h"
+#include "kernels/cpu/fp32_rows.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_ops.h"
@@ -12,12 +13,10 @@
 namespace cadenza::cpu {
 namespace {
 
-/// The kernels read fp32 on the host; anything else is refused before memory is touched.
-void check_fp32_on_host(std::initializer_list<RowsView> views) {
+/// Refused before memory is touched.
+void check_on_host(std::initializer_list<RowsView> views) {
   for (const RowsView& view : views) {
     CADENZA_CHECK(view.device == Device::kCpu, "CPU attention was handed another device's memory");
-    CADENZA_CHECK(view.dtype == Dtype::kFloat32, "CPU attention expects fp32, got ",
-                  dtype_name(view.dtype), "; convert the rows first");
   }
 }
 
@@ -32,14 +31,29 @@ class CpuBackend final : public Backend {
 
   void attention_forward(const ForwardArgs& args) override {
     check_args(args);
-    check_fp32_on_host({args.q, args.k, args.v, args.o, args.lse});
-    cpu::forward(args, kernels_, threads_, parallel_);
+    check_on_host({args.q, args.k, args.v, args.o, args.lse});
+    const Fp32Rows q(args.q, parallel_), k(args.k, parallel_), v(args.v, parallel_);
+    const Fp32Rows o(args.o, parallel_);
+    ForwardArgs in_fp32 = args;
+    in_fp32.q = q.view();
+    in_fp32.k = k.view();
+    in_fp32.v = v.view();
+    in_fp32.o = o.view();
+    cpu::forward(in_fp32, kernels_, threads_, parallel_);
+    o.write_back();
   }
   void attention_backward(const BackwardArgs& args) override {
     check_args(args);
-    check_fp32_on_host(
+    check_on_host(
         {args.q, args.k, args.v, args.d_o, args.lse, args.delta, args.dq, args.dk, args.dv});
-    cpu::backward(args, kernels_, threads_, parallel_);
+    const Fp32Rows q(args.q, parallel_), k(args.k, parallel_), v(args.v, parallel_);
+    const Fp32Rows d_o(args.d_o, parallel_);
+    BackwardArgs in_fp32 = args;
+    in_fp32.q = q.view();
+    in_fp32.k = k.view();
+    in_fp32.v = v.view();
+    in_fp32.d_o = d_o.view();
+    cpu::backward(in_fp32, kernels_, threads_, parallel_);
   }
 
   void pack_rows(const RowsView& source, std::span<const RowRun> runs, std::byte* packed) override {
@@ -49,13 +63,13 @@ class CpuBackend final : public Backend {
                    const RowsView& target) override {
     cpu::unpack_rows(packed, runs, target, parallel_);
   }
-  void add_rows(const std::byte* packed, std::span<const RowRun> runs,
+  void add_rows(const std::byte* packed, Dtype packed_dtype, std::span<const RowRun> runs,
                 const RowsView& target) override {
-    cpu::add_rows(packed, runs, target, parallel_);
+    cpu::add_rows(packed, packed_dtype, runs, target, parallel_);
   }
-  void merge_rows(const std::byte* packed_o, const std::byte* packed_lse,
+  void merge_rows(const std::byte* packed_o, Dtype packed_dtype, const std::byte* packed_lse,
                   std::span<const RowRun> runs, const RowsView& o, const RowsView& lse) override {
-    cpu::merge_rows(packed_o, packed_lse, runs, o, lse, parallel_);
+    cpu::merge_rows(packed_o, packed_dtype, packed_lse, runs, o, lse, parallel_);
   }
   void row_dot(const RowsView& d_o, const RowsView& o, const RowsView& delta) override {
     cpu::row_dot(d_o, o, delta, parallel_);
@@ -68,6 +82,9 @@ class CpuBackend final : public Backend {
     cpu::add_sink_gradients(sinks, lse, delta, d_sinks, parallel_);
   }
   void fill(const RowsView& view, float value) override { cpu::fill(view, value, parallel_); }
+  void convert_rows(const RowsView& from, const RowsView& to) override {
+    cpu::convert_rows(from, to, parallel_);
+  }
 
  private:
   std::string name_;

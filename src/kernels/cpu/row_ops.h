@@ -15,13 +15,14 @@ void pack_rows(const RowsView& source, std::span<const RowRun> runs, std::byte* 
                const ParallelFor& parallel);
 void unpack_rows(const std::byte* packed, std::span<const RowRun> runs, const RowsView& target,
                  const ParallelFor& parallel);
-void add_rows(const std::byte* packed, std::span<const RowRun> runs, const RowsView& target,
-              const ParallelFor& parallel);
-void merge_rows(const std::byte* packed_o, const std::byte* packed_lse,
+void add_rows(const std::byte* packed, Dtype packed_dtype, std::span<const RowRun> runs,
+              const RowsView& target, const ParallelFor& parallel);
+void merge_rows(const std::byte* packed_o, Dtype packed_dtype, const std::byte* packed_lse,
                 std::span<const RowRun> runs, const RowsView& o, const RowsView& lse,
                 const ParallelFor& parallel);
 void row_dot(const RowsView& d_o, const RowsView& o, const RowsView& delta,
              const ParallelFor& parallel);
 void fill(const RowsView& view, float value, const ParallelFor& parallel);
+void convert_rows(const RowsView& from, const RowsView& to, const ParallelFor& parallel);
 
 }  // namespace cadenza::cpu

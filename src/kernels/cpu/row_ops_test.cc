@@ -67,7 +67,7 @@ TEST(RowOps, AddAddsARunAsOftenAsItIsNamed) {
   target.set(place);
   const std::vector<RowRun> runs{{{1, 2}, {1, 2}}, {{1, 2}, {1, 2}}, {{2, 3}, {0, 2}}};
   std::vector<float> packed{1, 2, 10, 20, 5, 6, 7, 8};
-  make_cpu_backend(2)->add_rows(bytes_of(packed), runs, target.view);
+  make_cpu_backend(2)->add_rows(bytes_of(packed), Dtype::kFloat32, runs, target.view);
   EXPECT_THAT(as_doubles(target.view),
               ElementsAre(0, 1, 10, 11, 100, 101, 121, 133, 205, 207, 217, 219));
 }
@@ -108,9 +108,9 @@ struct Partial {
 Partial merged(Partial into, Partial from) {
   const auto dim = static_cast<int64_t>(into.o.size());
   const std::vector<RowRun> runs{{{0, 1}, {0, 1}}};
-  make_cpu_backend(1)->merge_rows(bytes_of(from.o), reinterpret_cast<const std::byte*>(&from.lse),
-                                  runs, contiguous_rows(into.o.data(), 1, 1, dim),
-                                  contiguous_rows(&into.lse, 1, 1, 1));
+  make_cpu_backend(1)->merge_rows(
+      bytes_of(from.o), Dtype::kFloat32, reinterpret_cast<const std::byte*>(&from.lse), runs,
+      contiguous_rows(into.o.data(), 1, 1, dim), contiguous_rows(&into.lse, 1, 1, 1));
   return into;
 }
 
@@ -165,7 +165,8 @@ TEST(MergeRows, WalksRunsOfRowsAndHeads) {
   std::vector<float> packed_o, packed_lse;
   for (int i = 0; i < 10; ++i) packed_o.push_back(static_cast<float>(i));
   for (int i = 0; i < 5; ++i) packed_lse.push_back(static_cast<float>(100 + i));
-  make_cpu_backend(1)->merge_rows(bytes_of(packed_o), bytes_of(packed_lse), runs, o.view, lse.view);
+  make_cpu_backend(1)->merge_rows(bytes_of(packed_o), Dtype::kFloat32, bytes_of(packed_lse), runs,
+                                  o.view, lse.view);
   EXPECT_EQ(o.view.f32(3, 1)[1], 5);
   EXPECT_EQ(o.view.f32(0, 0)[0], 8);
   EXPECT_EQ(*lse.view.f32(3, 2), 103);

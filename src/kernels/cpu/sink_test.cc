@@ -80,7 +80,7 @@ class Sinks : public EveryIsa {
       const std::vector<AttentionTask> tasks{part};
       backend.attention_forward({c.shape, tasks, c.q.view, c.k.view, c.v.view, o.view, lse.view});
       const std::vector<RowRun> all{{{0, c.o.view.rows}, {0, c.o.view.heads}}};
-      backend.merge_rows(reinterpret_cast<const std::byte*>(o.memory.data()),
+      backend.merge_rows(reinterpret_cast<const std::byte*>(o.memory.data()), Dtype::kFloat32,
                          reinterpret_cast<const std::byte*>(lse.memory.data()), all, c.o.view,
                          c.lse.view);
     }

@@ -109,13 +109,15 @@ void add_pair(const BackwardArgs& args, int64_t row, int64_t head, int64_t key,
 }  // namespace
 
 std::vector<double> as_doubles(const RowsView& view) {
-  CADENZA_CHECK(view.dtype == Dtype::kFloat32 && view.device == Device::kCpu);
+  CADENZA_CHECK(view.device == Device::kCpu);
   std::vector<double> out;
   out.reserve(static_cast<size_t>(view.rows * view.heads * view.dim));
   for (int64_t row = 0; row < view.rows; ++row) {
     for (int64_t head = 0; head < view.heads; ++head) {
-      const float* source = view.f32(row, head);
-      out.insert(out.end(), source, source + view.dim);
+      for (int64_t d = 0; d < view.dim; ++d) {
+        out.push_back(view.dtype == Dtype::kFloat32 ? view.f32(row, head)[d]
+                                                    : to_float(view.bf16(row, head)[d]));
+      }
     }
   }
   return out;

@@ -27,7 +27,7 @@ struct ReferenceBackward {
 
 ReferenceBackward reference_backward(const BackwardArgs& args);
 
-/// The contents of an fp32 host view as doubles, packed.
+/// The contents of a host view of any dtype as doubles, packed.
 std::vector<double> as_doubles(const RowsView& view);
 
 }  // namespace cadenza
