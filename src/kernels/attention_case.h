@@ -155,6 +155,18 @@ inline testing::AssertionResult rows_close(const RowsView& view,
   return testing::AssertionSuccess();
 }
 
+/// The backward as the runtime calls it: with the LSE and delta = rowsum(dO ∘ O) of the forward.
+inline void forward_and_backward(AttentionCase& c, Backend& backend) {
+  backend.attention_forward(c.forward());
+  c.row_lse.set([&](int64_t row, int64_t head, int64_t) { return *c.lse.view.f32(row, head); });
+  backend.row_dot(c.d_o.view, c.o.view, c.delta.view);
+  backend.attention_backward(c.backward());
+}
+
+inline void set_all(TestRows& rows, float value) {
+  rows.set([=](int64_t, int64_t, int64_t) { return value; });
+}
+
 /// Every instruction set of this processor, one test each.
 class EveryIsa : public testing::TestWithParam<std::string> {
  protected:

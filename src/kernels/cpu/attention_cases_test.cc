@@ -1,5 +1,4 @@
 #include <gmock/gmock.h>
-#include <sys/mman.h>
 
 #include <limits>
 
@@ -22,13 +21,6 @@ class AttentionCases : public EveryIsa {
       rows->set([](int64_t, int64_t, int64_t) { return 0.0f; });
     }
     return c;
-  }
-  /// LSE and delta of the backward as a forward leaves them.
-  void run_both(AttentionCase& c, Backend& backend) const {
-    backend.attention_forward(c.forward());
-    c.row_lse.set([&](int64_t row, int64_t head, int64_t) { return *c.lse.view.f32(row, head); });
-    backend.row_dot(c.d_o.view, c.o.view, c.delta.view);
-    backend.attention_backward(c.backward());
   }
   static bool row_has_nan(const TestRows& rows, int64_t row) {
     for (int64_t head = 0; head < rows.view.heads; ++head) {
@@ -62,7 +54,7 @@ TEST_P(AttentionCases, EachGroupOfQueryHeadsReadsItsKvHead) {
   c.v.set([](int64_t, int64_t head, int64_t) { return static_cast<float>(head + 1); });
   c.d_o.set([](int64_t, int64_t, int64_t) { return 1.0f; });
   c.tasks = {whole_task(c, Band::full())};
-  run_both(c, *backend());
+  forward_and_backward(c, *backend());
   EXPECT_THAT(c.o.memory, testing::ElementsAre(1, 1, 1, 2, 2, 2));
   EXPECT_THAT(c.dv.memory, testing::ElementsAre(3, 3));
 }
@@ -80,7 +72,7 @@ TEST_P(AttentionCases, SequencesWithoutQueriesOrKeysGiveExactZeros) {
     task.q_begin = kQ[i], task.q_rows = q, task.kv_begin = kK[i], task.kv_rows = kv;
     c.tasks.push_back(task);
   }
-  run_both(c, *backend());
+  forward_and_backward(c, *backend());
   for (int64_t row = 0; row < 81; ++row) {
     const bool unseen = row < 25 || row >= 51;
     bool zero = true;
@@ -97,7 +89,7 @@ TEST_P(AttentionCases, QueriesWithoutKeysGiveZeroAndMinusInfinityAndNoGradient) 
   AttentionCase c = make_case(rng, {2, 1, 8, 8, 0.35f}, 6, 3, false);
   c.dq.set([](int64_t, int64_t, int64_t) { return 0.0f; });
   c.tasks = {whole_task(c, Band{Band::kUnboundedBelow, -2})};  // rows 0 and 1 see nothing
-  run_both(c, *backend());
+  forward_and_backward(c, *backend());
   for (int64_t row = 0; row < 6; ++row) {
     EXPECT_EQ(*c.lse.view.f32(row, 1) == -kInfinity, row < 2) << row;
     EXPECT_EQ(c.o.view.f32(row, 0)[3] == 0, row < 2) << row;
@@ -149,7 +141,7 @@ class NotANumber : public AttentionCases {
 TEST_P(NotANumber, InAQueryStaysInItsRow) {
   AttentionCase c = two_documents();
   c.q.view.f32(1, 0)[2] = kNan;
-  run_both(c, *backend());
+  forward_and_backward(c, *backend());
   EXPECT_THAT(rows_with_nan(c.o), testing::ElementsAre(1));
   EXPECT_THAT(rows_with_nan(c.lse), testing::ElementsAre(1));
   EXPECT_THAT(rows_with_nan(c.dq), testing::ElementsAre(1));
@@ -160,7 +152,7 @@ TEST_P(NotANumber, InAQueryStaysInItsRow) {
 TEST_P(NotANumber, InAKeyReachesTheQueriesThatSeeIt) {
   AttentionCase c = two_documents();
   c.k.view.f32(2, 0)[7] = kNan;
-  run_both(c, *backend());
+  forward_and_backward(c, *backend());
   EXPECT_THAT(rows_with_nan(c.o), testing::ElementsAre(2, 3));
   EXPECT_THAT(rows_with_nan(c.lse), testing::ElementsAre(2, 3));
   EXPECT_THAT(rows_with_nan(c.dq), testing::ElementsAre(2, 3));
@@ -181,7 +173,7 @@ TEST_P(NotANumber, InAValueReachesTheQueriesThatSeeIt) {
 TEST_P(NotANumber, InAnOutputGradientReachesTheKeysThatItsQuerySees) {
   AttentionCase c = two_documents();
   c.d_o.view.f32(1, 0)[5] = kNan;
-  run_both(c, *backend());
+  forward_and_backward(c, *backend());
   EXPECT_THAT(rows_with_nan(c.dq), testing::ElementsAre(1));
   EXPECT_THAT(rows_with_nan(c.dk), testing::ElementsAre(0, 1));
   EXPECT_THAT(rows_with_nan(c.dv), testing::ElementsAre(0, 1));
@@ -224,73 +216,6 @@ TEST_P(AttentionCases, ScoresThatGrowLateAndLargeStayExact) {
   // Scores reach several hundred: their rounding, not the sums, is what shows.
   EXPECT_TRUE(rows_close(c.o.view, expected.o, 0x1p-24 * 2000));
   EXPECT_TRUE(rows_close(c.lse.view, expected.lse, forward_tolerance(500, 4)));
-}
-
-/// Rows 2^30 floats apart in memory that is never backed but where it is touched.
-class SparseMemory {
- public:
-  static constexpr int64_t kStride = (int64_t{1} << 30) + 64;
-  SparseMemory() {
-    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    data_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-  }
-  ~SparseMemory() {
-    if (ok()) munmap(data_, kBytes);
-  }
-  bool ok() const { return data_ != MAP_FAILED; }
-  /// The rows of `like` at a place of their own, with its contents.
-  RowsView spread(const TestRows& like) {
-    RowsView view = like.view;
-    view.data = static_cast<float*>(data_) + used_;
-    view.row_stride = kStride;
-    used_ += view.heads * view.head_stride;
-    for (int64_t row = 0; row < view.rows; ++row) {
-      for (int64_t head = 0; head < view.heads; ++head) {
-        std::copy_n(like.view.f32(row, head), view.dim, view.f32(row, head));
-      }
-    }
-    return view;
-  }
-
- private:
-  static constexpr size_t kBytes = 4 * (3 * static_cast<size_t>(kStride) + (1 << 20));
-  void* data_;
-  int64_t used_ = 0;
-};
-
-TEST_P(AttentionCases, RowsBeyondTwoToTheThirtyOneElementsAreAddressedRight) {
-  SparseMemory memory;
-  if (!memory.ok()) GTEST_SKIP() << "no 13 GB of address space";
-  Rng rng(17);
-  AttentionCase c = make_case(rng, {2, 1, 8, 8, 0.35f}, 4, 4, false);
-  c.tasks = {whole_task(c, Band::causal())};
-  const ForwardArgs f{c.shape,
-                      c.tasks,
-                      memory.spread(c.q),
-                      memory.spread(c.k),
-                      memory.spread(c.v),
-                      memory.spread(c.o),
-                      memory.spread(c.lse)};
-  const BackwardArgs b{c.shape,
-                       c.tasks,
-                       f.q,
-                       f.k,
-                       f.v,
-                       memory.spread(c.d_o),
-                       memory.spread(c.row_lse),
-                       memory.spread(c.delta),
-                       memory.spread(c.dq),
-                       memory.spread(c.dk),
-                       memory.spread(c.dv)};
-  backend()->attention_forward(f);
-  backend()->attention_backward(b);
-  backend()->attention_forward(c.forward());
-  backend()->attention_backward(c.backward());
-  EXPECT_EQ(as_doubles(f.o), as_doubles(c.o.view));
-  EXPECT_EQ(as_doubles(f.lse), as_doubles(c.lse.view));
-  EXPECT_EQ(as_doubles(b.dq), as_doubles(c.dq.view));
-  EXPECT_EQ(as_doubles(b.dk), as_doubles(c.dk.view));
-  EXPECT_EQ(as_doubles(b.dv), as_doubles(c.dv.view));
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, AttentionCases, testing::ValuesIn(cpu::supported_isas()),

@@ -46,13 +46,18 @@ AttentionTask random_task(Rng& rng, const AttentionCase& c) {
           .merge = uniform_below(rng, 2) == 0};
 }
 
+/// Mostly what models have, multiples of 8 up to 256; now and then what a vector does not fit.
+int64_t random_dim(Rng& rng) {
+  constexpr int64_t kOdd[] = {1, 3, 8, 17, 31, 65};
+  if (uniform_below(rng, 4) == 0) return kOdd[uniform_below(rng, std::size(kOdd))];
+  return 8 * uniform_between(rng, 2, 32);
+}
+
 AttentionShape random_shape(Rng& rng) {
-  constexpr int64_t kDims[] = {1, 3, 8, 16, 17, 31, 40, 64, 65, 80, 96, 128, 200, 256};
-  constexpr int64_t kRatios[] = {1, 3, 5, 7};
+  constexpr int64_t kRatios[] = {1, 2, 3, 4, 5, 7, 8, 16};
   const int64_t kv_heads = uniform_between(rng, 1, 3);
-  const int64_t dim = kDims[uniform_below(rng, std::size(kDims))];
-  const bool same = uniform_below(rng, 2) == 0;
-  const int64_t v_dim = same ? dim : kDims[uniform_below(rng, std::size(kDims))];
+  const int64_t dim = random_dim(rng);
+  const int64_t v_dim = uniform_below(rng, 2) == 0 ? dim : random_dim(rng);
   return {.heads = kv_heads * kRatios[uniform_below(rng, std::size(kRatios))],
           .kv_heads = kv_heads,
           .head_dim = dim,
@@ -111,7 +116,7 @@ std::vector<std::vector<float>> all_results(const AttentionCase& c, Backend& bac
 
 TEST_P(RandomAttention, GivesTheSameBitsForAnyNumberOfThreads) {
   std::vector<std::vector<std::vector<float>>> results;
-  for (const int threads : {1, 2, 3}) {
+  for (const int threads : {1, 2, 3, 5}) {
     Rng rng(kSeed + 2);
     const AttentionShape shape{
         .heads = 6, .kv_heads = 2, .head_dim = 16, .v_head_dim = 16, .scale = 0.25f};
@@ -120,9 +125,10 @@ TEST_P(RandomAttention, GivesTheSameBitsForAnyNumberOfThreads) {
     for (int i = 0; i < 6; ++i) c.tasks.push_back(random_task(rng, c));
     results.push_back(all_results(c, *backend(threads)));
   }
-  for (size_t i = 0; i < results[0].size(); ++i) {
-    EXPECT_EQ(results[0][i], results[1][i]) << "seed " << kSeed + 2 << ", output " << i;
-    EXPECT_EQ(results[0][i], results[2][i]) << "seed " << kSeed + 2 << ", output " << i;
+  for (size_t run = 1; run < results.size(); ++run) {
+    for (size_t i = 0; i < results[0].size(); ++i) {
+      EXPECT_EQ(results[0][i], results[run][i]) << "seed " << kSeed + 2 << ", output " << i;
+    }
   }
 }
 

@@ -1,12 +1,9 @@
 #include "kernels/reference/attention_by_definition.h"
 
-#include "kernels/attention_case.h"
+#include "kernels/finite_differences.h"
 
 namespace cadenza {
 namespace {
-
-/// Inputs on a grid of 2^-10, so that adding or taking the step of 2^-10 is exact in fp32.
-constexpr float kStep = 0x1p-10f;
 
 /// Window of three keys; row 0 of five sees key 2 at most.
 struct SmallCase {
@@ -16,41 +13,10 @@ struct SmallCase {
   SmallCase() {
     Rng rng(31);
     c = make_case(rng, {4, 2, 3, 2, 0.6f}, 5, 7, true);
-    for (TestRows* rows : {&c.q, &c.k, &c.v}) {
-      rows->set([&](int64_t row, int64_t head, int64_t d) {
-        return std::round(rows->view.f32(row, head)[d] / kStep) * kStep;
-      });
-    }
+    for (TestRows* rows : {&c.q, &c.k, &c.v}) round_to_steps(*rows);
     a = {.shape = c.shape, .q = c.q.view, .k = c.k.view, .v = c.v.view};
     a.sees = [](int64_t q, int64_t k) { return k <= q + 2 && k >= q; };
     a.sinks = {0.5, -1.25, 2, 0};
-  }
-  double loss() const {
-    const std::vector<double> o = defined_forward(a).o, d_o = as_doubles(c.d_o.view);
-    double sum = 0;
-    for (size_t i = 0; i < o.size(); ++i) sum += o[i] * d_o[i];
-    return sum;
-  }
-  template <typename T>
-  double central_difference(T& element) const {
-    const T middle = element;
-    element = middle + static_cast<T>(kStep);
-    const double above = loss();
-    element = middle - static_cast<T>(kStep);
-    const double below = loss();
-    element = middle;
-    return (above - below) / (2 * static_cast<double>(kStep));
-  }
-  std::vector<double> central_differences(const TestRows& x) const {
-    std::vector<double> out;
-    for (int64_t row = 0; row < x.view.rows; ++row) {
-      for (int64_t head = 0; head < x.view.heads; ++head) {
-        for (int64_t d = 0; d < x.view.dim; ++d) {
-          out.push_back(central_difference(x.view.f32(row, head)[d]));
-        }
-      }
-    }
-    return out;
   }
 };
 
@@ -59,18 +25,22 @@ void expect_near(const std::vector<double>& a, const std::vector<double>& b, dou
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], difference) << "element " << i;
 }
 
-// Truncation is about step² = 1e-6 times a third derivative near 1.
-constexpr double kTruncation = 3e-6;
-
 TEST(AttentionByDefinition, GradientsAgreeWithFiniteDifferences) {
   SmallCase s;
+  const auto loss = [&] { return inner_product(defined_forward(s.a).o, s.c.d_o.view); };
   const DefinedGradients gradients = defined_backward(s.a, s.c.d_o.view);
-  expect_near(gradients.dq, s.central_differences(s.c.q), kTruncation);
-  expect_near(gradients.dk, s.central_differences(s.c.k), kTruncation);
-  expect_near(gradients.dv, s.central_differences(s.c.v), kTruncation);
-  std::vector<double> d_sinks;
-  for (double& sink : s.a.sinks) d_sinks.push_back(s.central_difference(sink));
-  expect_near(gradients.d_sinks, d_sinks, kTruncation);
+  constexpr double kTruncation = 3e-6;
+  expect_near(gradients.dq, central_differences(s.c.q, loss), kTruncation);
+  expect_near(gradients.dk, central_differences(s.c.k, loss), kTruncation);
+  expect_near(gradients.dv, central_differences(s.c.v, loss), kTruncation);
+  for (size_t head = 0; head < 4; ++head) {
+    const double sink = s.a.sinks[head];
+    s.a.sinks[head] = sink + 1e-3;
+    const double above = loss();
+    s.a.sinks[head] = sink - 1e-3;
+    EXPECT_NEAR(gradients.d_sinks[head], (above - loss()) / 2e-3, kTruncation) << "head " << head;
+    s.a.sinks[head] = sink;
+  }
 }
 
 TEST(AttentionByDefinition, WithoutSinksAgreesWithTheReferenceOfTasks) {

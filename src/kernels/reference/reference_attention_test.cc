@@ -1,21 +1,14 @@
 #include "kernels/reference/reference_attention.h"
 
-#include "kernels/attention_case.h"
+#include "kernels/finite_differences.h"
 
 namespace cadenza {
 namespace {
 
-/// Small numbers on a grid of 2^-10, so that adding or taking the step of 2^-10 is exact in fp32.
-constexpr float kStep = 0x1p-10f;
-
 AttentionCase grid_case() {
   Rng rng(3);
   AttentionCase c = make_case(rng, {4, 2, 3, 2, 0.6f}, 5, 7, false);
-  for (TestRows* rows : {&c.q, &c.k, &c.v}) {
-    rows->set([&](int64_t row, int64_t head, int64_t d) {
-      return std::round(rows->view.f32(row, head)[d] / kStep) * kStep;
-    });
-  }
+  for (TestRows* rows : {&c.q, &c.k, &c.v}) round_to_steps(*rows);
   for (TestRows* rows : {&c.dq, &c.dk, &c.dv}) {
     rows->set([](int64_t, int64_t, int64_t) { return 0.0f; });
   }
@@ -27,30 +20,9 @@ AttentionCase grid_case() {
   return c;
 }
 
-double loss(const AttentionCase& c) {
-  const std::vector<double> o = reference_forward(c.forward()).o, d_o = as_doubles(c.d_o.view);
-  double sum = 0;
-  for (size_t i = 0; i < o.size(); ++i) sum += o[i] * d_o[i];
-  return sum;
-}
-
-std::vector<double> central_differences(const AttentionCase& c, TestRows& x) {
-  std::vector<double> out;
-  for (float& element : x.memory) {
-    const float middle = element;
-    element = middle + kStep;
-    const double above = loss(c);
-    element = middle - kStep;
-    out.push_back((above - loss(c)) / (2 * static_cast<double>(kStep)));
-    element = middle;
-  }
-  return out;
-}
-
 void expect_near(const std::vector<double>& a, const std::vector<double>& b) {
   ASSERT_EQ(a.size(), b.size());
-  // Truncation is about step² = 1e-6 times a third derivative near 1; LSE and delta are rounded to
-  // fp32.
+  // The differences' truncation; LSE and delta are rounded to fp32.
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 5e-6) << "element " << i;
 }
 
@@ -65,10 +37,11 @@ TEST(ReferenceAttention, BackwardAgreesWithFiniteDifferencesOfTheForward) {
     const size_t at = static_cast<size_t>(row * 4 + head) * 2;
     return static_cast<float>(out.o[at] * d_o[at] + out.o[at + 1] * d_o[at + 1]);
   });
+  const auto loss = [&] { return inner_product(reference_forward(c.forward()).o, c.d_o.view); };
   const ReferenceBackward gradients = reference_backward(c.backward());
-  expect_near(gradients.dq, central_differences(c, c.q));
-  expect_near(gradients.dk, central_differences(c, c.k));
-  expect_near(gradients.dv, central_differences(c, c.v));
+  expect_near(gradients.dq, central_differences(c.q, loss));
+  expect_near(gradients.dk, central_differences(c.k, loss));
+  expect_near(gradients.dv, central_differences(c.v, loss));
 }
 
 TEST(ReferenceAttention, PartsOfTheKeysMergeToTheWhole) {
