@@ -2,16 +2,18 @@
 #
 #   make build       build/cadenza                make test-core   the torch-free layers alone, in a minute
 #   make demo        train on this machine's own source files, home against cad
+#   make bench       our attention kernels against PyTorch's
 #   make test        the fast tests               make asan, tsan  the torch-free tests under sanitizers
 #
 # PYTHON=/path/to/python   use the torch installed there (2.9 or newer, CUDA builds too) instead of .venv
 # DEMO_ARGS="--set train.steps=4"   more arguments for the demo
+# BENCH_ARGS="--quick"              arguments for the benchmark (build/attention_bench --help)
 
 BUILD := build
 JOBS ?= $(shell nproc)
 CONFIGURE_ARGS := $(if $(PYTHON),-DCADENZA_PYTHON=$(shell command -v $(PYTHON)))
 
-.PHONY: build configure setup demo test test-core asan asan-torch tsan format clean
+.PHONY: build configure setup demo bench test test-core asan asan-torch tsan format clean
 
 build: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target cadenza
@@ -24,6 +26,10 @@ setup:
 
 demo: build
 	@tools/demo $(BUILD)/cadenza $(DEMO_ARGS)
+
+bench: configure
+	@cmake --build $(BUILD) -j $(JOBS) --target attention_bench
+	@$(BUILD)/attention_bench $(BENCH_ARGS)
 
 test: configure
 	@cmake --build $(BUILD) -j $(JOBS)
