@@ -13,7 +13,8 @@
 namespace cadenza::bench {
 namespace {
 
-constexpr uint64_t kSeed = 1;
+// Of dist_wlbllm.json draws 32K tokens whose pairs are the median over seeds.
+constexpr uint64_t kSeed = 0;
 constexpr int kBuiltInSamples = 4096;
 
 }  // namespace

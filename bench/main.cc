@@ -33,7 +33,8 @@ void announce(const std::vector<Job>& jobs, double budget, const TorchMatmul& ma
 
 void measure_all(const std::vector<Job>& jobs, const BenchOptions& options, const std::string& isa,
                  ResultPrinter& printer) {
-  Peaks peaks(isa, options.threads, options.size == CaseSize::kSmoke ? 128 : 2048);
+  const bool smoke = options.size == CaseSize::kSmoke;
+  Peaks peaks(isa, options.threads, smoke ? 128 : 2048, smoke ? 0.004 : 0.04);
   announce(jobs, options.budget, peaks.matmul(Dtype::kFloat32));
   Budget budget(options.budget, total_cost(jobs));
   Progress progress(true, static_cast<int64_t>(jobs.size()), "case", {.line_seconds = 2});

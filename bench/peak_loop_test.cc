@@ -45,7 +45,7 @@ TEST(PeakLoop, EveryIterationChangesTheResult) {
 }
 
 TEST(PeakMeter, MeasuresOnSeveralThreads) {
-  const PeakMeter meter(2, cpu::supported_isas().back(), Dtype::kBFloat16);
+  const PeakMeter meter(2, cpu::supported_isas().back(), Dtype::kBFloat16, 0.01);
   EXPECT_GT(meter.sample(), 0);
 }
 

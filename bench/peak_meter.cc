@@ -9,8 +9,6 @@
 namespace cadenza::bench {
 namespace {
 
-constexpr double kSampleSeconds = 0.04;
-
 double gflops(const PeakLoop& loop, int threads, int64_t iterations) {
   return loop.flops * static_cast<double>(threads) * static_cast<double>(iterations) /
          loop_seconds(loop, threads, iterations) * 1e-9;
@@ -18,7 +16,7 @@ double gflops(const PeakLoop& loop, int threads, int64_t iterations) {
 
 /// Iterations that last about as long as a sample. Of one thread and the least of three times: on a
 /// busy machine a thread that has to wait must not pass for a slow loop.
-int64_t sample_iterations(const PeakLoop& loop) {
+int64_t sample_iterations(const PeakLoop& loop, double sample_seconds) {
   const auto least = [&](int64_t iterations) {
     double seconds = loop_seconds(loop, 1, iterations);
     for (int i = 0; i < 2; ++i) seconds = std::min(seconds, loop_seconds(loop, 1, iterations));
@@ -26,8 +24,8 @@ int64_t sample_iterations(const PeakLoop& loop) {
   };
   int64_t iterations = 1024;
   double seconds = least(iterations);
-  while (seconds < kSampleSeconds / 8) seconds = least(iterations *= 2);
-  return static_cast<int64_t>(static_cast<double>(iterations) * kSampleSeconds / seconds);
+  while (seconds < sample_seconds / 8) seconds = least(iterations *= 2);
+  return static_cast<int64_t>(static_cast<double>(iterations) * sample_seconds / seconds);
 }
 
 }  // namespace
@@ -43,10 +41,11 @@ double loop_seconds(const PeakLoop& loop, int threads, int64_t iterations) {
   return std::isnan(sum) ? 0 : seconds;
 }
 
-PeakMeter::PeakMeter(int threads, const std::string& isa, Dtype dtype) : threads_(threads) {
+PeakMeter::PeakMeter(int threads, const std::string& isa, Dtype dtype, double sample_seconds)
+    : threads_(threads) {
   double best = 0;
   for (const PeakLoop* loop : peak_loops_of(isa, dtype)) {
-    const int64_t iterations = sample_iterations(*loop);
+    const int64_t iterations = sample_iterations(*loop, sample_seconds);
     std::vector<double> tries;
     for (int i = 0; i < 3; ++i) tries.push_back(gflops(*loop, threads, iterations));
     std::sort(tries.begin(), tries.end());

@@ -12,9 +12,9 @@ namespace cadenza::bench {
 /// fastest.
 class PeakMeter {
  public:
-  PeakMeter(int threads, const std::string& isa, Dtype dtype);
+  PeakMeter(int threads, const std::string& isa, Dtype dtype, double sample_seconds);
 
-  /// Runs the loop for some hundredths of a second; GFLOP/s over all threads.
+  /// Runs the loop for about `sample_seconds`; GFLOP/s over all threads.
   double sample() const;
   const char* loop_name() const { return loop_->name; }
 

@@ -13,8 +13,8 @@ namespace cadenza::bench {
 class Peaks {
  public:
   /// `isa`: that of our kernels. Matrix products of at most `matmul_size` rows on `threads`
-  /// threads.
-  Peaks(std::string isa, int threads, int64_t matmul_size);
+  /// threads, register loops of about `sample_seconds`.
+  Peaks(std::string isa, int threads, int64_t matmul_size, double sample_seconds);
 
   const PeakMeter& meter(int threads, Dtype dtype);
   const TorchMatmul& matmul(Dtype dtype);
@@ -23,6 +23,7 @@ class Peaks {
   std::string isa_;
   int threads_;
   int64_t matmul_size_;
+  double sample_seconds_;
   std::map<std::pair<int, Dtype>, PeakMeter> meters_;
   std::map<Dtype, TorchMatmul> matmuls_;
 };
