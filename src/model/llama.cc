@@ -38,6 +38,7 @@ class LlamaModelOnHost final : public LlamaModel {
   int64_t heads() const override { return context_.config.num_attention_heads; }
   int64_t kv_heads() const override { return context_.config.num_key_value_heads; }
   int64_t head_dim() const override { return context_.config.resolved_head_dim(); }
+  Dtype dtype() const override { return Dtype::kFloat32; }
 
   std::unique_ptr<SegmentRun> start(const RankTokens& tokens, double loss_scale,
                                     bool training) override {

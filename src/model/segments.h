@@ -20,8 +20,8 @@ struct RankTokens {
   int64_t rows() const { return static_cast<int64_t>(ids.size()); }
 };
 
-/// Buffers of one attention call at home. q, o: [rows, heads, head_dim]; k, v: [rows, kv_heads,
-/// head_dim].
+/// Buffers of one attention call at home, in the model's dtype. q, o: [rows, heads, head_dim]; k,
+/// v: [rows, kv_heads, head_dim].
 struct QkvViews {
   RowsView q, k, v;
 };
@@ -67,6 +67,8 @@ class Segments {
   virtual int64_t heads() const = 0;
   virtual int64_t kv_heads() const = 0;
   virtual int64_t head_dim() const = 0;
+  /// Of all rows that segments take and give: q, k, v, o and their gradients.
+  virtual Dtype dtype() const = 0;
   /// None: the layer's softmax is over keys alone. The memory stays as long as the model.
   virtual std::optional<SinkViews> sinks(int /*layer*/) const { return std::nullopt; }
 

@@ -14,8 +14,6 @@ namespace cadenza {
 namespace {
 
 constexpr int64_t kHeads = 6, kKvHeads = 2;
-const ModelShape kShape{kHeads, kKvHeads, 8, Dtype::kFloat32};
-
 /// Every shard's rows cut into two tasks by query and, for the second, two by key, dealt to servers
 /// at random.
 Plan random_plan(Rng& rng, const Batch& batch, int servers) {
@@ -61,15 +59,18 @@ TEST(CompilePlan, SendsExactlyTheBytesThatTrafficCounts) {
     const Batch batch =
         random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 40, .masks = true});
     const VerifiedPlan plan = verify_plan(random_plan(rng, batch, ranks));
-    const Traffic traffic = forward_traffic(plan.plan(), kShape);
+    const Dtype dtype = seed % 2 == 0 ? Dtype::kFloat32 : Dtype::kBFloat16;
+    const ModelShape shape{kHeads, kKvHeads, 8, dtype};
+    const int64_t o_and_lse = shape.head_dim * dtype_bytes(dtype) + 4;  // of a row and head
+    const Traffic traffic = forward_traffic(plan.plan(), shape);
     ProgramBytes sum;
     int64_t lse_bytes = 0;
     for (const RankProgram& program : compile_plan(plan, kHeads, kKvHeads)) {
-      const ProgramBytes bytes = sent_bytes(program, kShape);
+      const ProgramBytes bytes = sent_bytes(program, shape);
       sum.forward_q += bytes.forward_q;
       sum.forward_kv += bytes.forward_kv;
       sum.forward_o += bytes.forward_o;
-      lse_bytes += bytes.forward_o / (kShape.head_dim + 1);  // one fp32 beside head_dim of O
+      lse_bytes += bytes.forward_o / o_and_lse * 4;
     }
     EXPECT_EQ(sum.forward_q, traffic.q_bytes);
     EXPECT_EQ(sum.forward_kv, traffic.kv_bytes);

@@ -12,9 +12,8 @@ int64_t rows_times_heads(const std::vector<RowRun>& runs) {
 }  // namespace
 
 ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape) {
-  constexpr int64_t kFloatBytes = 4;  // of LSE, D, and of gradients on the wire
+  constexpr int64_t kFloatBytes = 4;                              // of LSE and D
   const int64_t row = shape.head_dim * dtype_bytes(shape.dtype);  // of one head
-  const int64_t gradient_row = shape.head_dim * kFloatBytes;
   ProgramBytes bytes;
   for (const PeerRows& server : program.as_home) {
     if (server.peer == program.rank) continue;
@@ -27,8 +26,8 @@ ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape) {
     if (home.peer == program.rank) continue;
     const int64_t q = rows_times_heads(home.q), kv = rows_times_heads(home.kv);
     bytes.forward_o += q * (row + kFloatBytes);
-    bytes.backward_q += q * gradient_row;
-    bytes.backward_kv += 2 * kv * gradient_row;
+    bytes.backward_q += q * row;
+    bytes.backward_kv += 2 * kv * row;
   }
   return bytes;
 }

@@ -42,8 +42,8 @@ class Exchange {
   Exchange(Group& group, Backend& backend, Tag tag, ExchangeTimes& times)
       : group_(group), backend_(backend), tag_(tag), times_(times) {}
 
-  /// Posts the receives. Message sizes follow from the parts' shapes and the peers' rows; no data
-  /// is touched.
+  /// Posts the receives. Message sizes follow from the shapes (a view's dim, and its dtype, in
+  /// which the rows travel) and the peers' rows; no data is touched.
   void expect(std::span<const PeerRows> peers, std::span<const ExchangePart> shapes);
 
   /// Packs and posts the sends.

@@ -8,10 +8,13 @@
 
 namespace cadenza {
 
+// Rows are in the model's dtype, sums in fp32: LSE and D, O while partials merge into it, and dQ,
+// dK, dV while they are added up. What travels is in the model's dtype, LSE and D in fp32.
+
 /// Home-side buffers of one layer, alive from its forward until its backward.
 struct HomeBuffers {
   RowBuffer q, k, v;  // from the segment before the layer
-  RowBuffer o, lse;   // merged; o is the input of the segment behind it
+  RowBuffer o, lse;   // merged; o is then the input of the segment behind it
   RowBuffer d_o, delta;
 
   QkvViews qkv() const { return {q.view(), k.view(), v.view()}; }
@@ -22,14 +25,14 @@ struct ServerBuffers {
   RowBuffer q, k, v;
   RowBuffer o, lse;      // partials; gone once sent
   RowBuffer d_o, delta;  // with lse: what comes back in backward
-  RowBuffer dq, dk, dv;
+  RowBuffer dq, dk, dv;  // fp32 until they are sent
 };
 
 /// One layer of one pass: what its actions hand to one another.
 struct LayerState {
   HomeBuffers home;
   ServerBuffers server;
-  RowBuffer dq, dk, dv;                   // summed at home, for the segment's backward
+  RowBuffer dq, dk, dv;                   // summed at home; then for the segment's backward
   std::unique_ptr<Exchange> to_server;    // Q, K, V; then dO, LSE, D
   std::unique_ptr<Exchange> from_server;  // O, LSE; then dQ, dK, dV
 };

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/interrupt.h"
 #include "runtime/stopwatch.h"
@@ -15,6 +16,9 @@ namespace {
 constexpr Tag kFirstTag = 1;
 // Exchanges of one layer that may be alive at once: to and from the server, forward and backward.
 enum : Tag { kInputs, kOutputs, kGradientInputs, kGradientOutputs, kTagsPerLayer };
+
+/// What is added up stays in fp32 until it is whole.
+constexpr Dtype kSums = Dtype::kFloat32;
 
 constexpr float kNoKeys = -std::numeric_limits<float>::infinity();
 
@@ -42,6 +46,7 @@ PassState::PassState(Group& group, Backend& backend, Segments& model, double dea
     : group_(group),
       backend_(backend),
       model_(model),
+      dtype_(model.dtype()),
       deadline_seconds_(deadline_seconds),
       pass_(pass),
       run_(model.start(pass.tokens, pass.loss_scale, pass.training)),
@@ -86,9 +91,9 @@ void PassState::segment_forward(int segment) {
     run_->forward(segment, o, {});
   } else {
     HomeBuffers& home = layers_[static_cast<size_t>(segment)].home;
-    home.q = home_q_rows();
-    home.k = home_kv_rows();
-    home.v = home_kv_rows();
+    home.q = home_q_rows(dtype_);
+    home.k = home_kv_rows(dtype_);
+    home.v = home_kv_rows(dtype_);
     run_->forward(segment, o, home.qkv());
   }
   // Without a backward, nothing reads the layer before again.
@@ -99,9 +104,9 @@ void PassState::send_inputs(int layer) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
   HomeBuffers& home = state.home;
   ServerBuffers& server = state.server;
-  server.q = server_q_rows();
-  server.k = server_kv_rows();
-  server.v = server_kv_rows();
+  server.q = server_q_rows(dtype_);
+  server.k = server_kv_rows(dtype_);
+  server.v = server_kv_rows(dtype_);
   const ExchangePart at_server[] = {{server.q.view(), RowsOf::kQ},
                                     {server.k.view(), RowsOf::kKv},
                                     {server.v.view(), RowsOf::kKv}};
@@ -111,10 +116,10 @@ void PassState::send_inputs(int layer) {
   state.to_server->expect(pass_.program.as_server, at_server);
   state.to_server->send(pass_.program.as_home, at_home);
 
-  home.o = zeroed(home_q_rows());
-  home.lse = RowBuffer(pass_.program.home_rows, model_.heads(), 1);
+  home.o = zeroed(home_q_rows(kSums));
+  home.lse = statistics(pass_.program.home_rows);
   backend_.fill(home.lse.view(), kNoKeys);
-  const ExchangePart partials[] = {{home.o.view(), RowsOf::kQ}, {home.lse.view(), RowsOf::kQ}};
+  const ExchangePart partials[] = {{arriving(home.o), RowsOf::kQ}, {home.lse.view(), RowsOf::kQ}};
   state.from_server = new_exchange(layer, kOutputs);
   state.from_server->expect(pass_.program.as_home, partials);
 }
@@ -129,8 +134,8 @@ void PassState::attend_forward(int layer) {
   });
   {
     const Stopwatch watch(times_.attention_seconds);
-    server.o = zeroed(server_q_rows());
-    server.lse = RowBuffer(pass_.program.server_q_rows, model_.heads(), 1);
+    server.o = zeroed(server_q_rows(dtype_));
+    server.lse = statistics(pass_.program.server_q_rows);
     backend_.fill(server.lse.view(), kNoKeys);
     backend_.attention_forward({.shape = attention_shape(),
                                 .tasks = tasks_,
@@ -151,12 +156,12 @@ void PassState::merge_outputs(int layer) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
   HomeBuffers& home = state.home;
   state.from_server->receive(deadline_seconds_, [&](const PeerRows& server, auto parts) {
-    backend_.merge_rows(parts[0], Dtype::kFloat32, parts[1], server.q, home.o.view(),
-                        home.lse.view());
+    backend_.merge_rows(parts[0], dtype_, parts[1], server.q, home.o.view(), home.lse.view());
   });
   if (const auto sinks = model_.sinks(layer)) {
     backend_.apply_sinks(sinks->logits, home.o.view(), home.lse.view());
   }
+  home.o = in_model_dtype(std::move(home.o));
   settle(state.to_server);
   settle(state.from_server);
 }
@@ -165,15 +170,15 @@ void PassState::send_gradients(int layer) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
   HomeBuffers& home = state.home;
   ServerBuffers& server = state.server;
-  home.delta = RowBuffer(pass_.program.home_rows, model_.heads(), 1);
+  home.delta = statistics(pass_.program.home_rows);
   backend_.row_dot(home.d_o.view(), home.o.view(), home.delta.view());
   if (const auto sinks = model_.sinks(layer)) {
     backend_.add_sink_gradients(sinks->logits, home.lse.view(), home.delta.view(), sinks->gradient);
   }
 
-  server.d_o = server_q_rows();
-  server.lse = RowBuffer(pass_.program.server_q_rows, model_.heads(), 1);
-  server.delta = RowBuffer(pass_.program.server_q_rows, model_.heads(), 1);
+  server.d_o = server_q_rows(dtype_);
+  server.lse = statistics(pass_.program.server_q_rows);
+  server.delta = statistics(pass_.program.server_q_rows);
   const auto parts = [](const RowBuffer& d_o, const RowBuffer& lse, const RowBuffer& delta) {
     return std::array{ExchangePart{d_o.view(), RowsOf::kQ}, ExchangePart{lse.view(), RowsOf::kQ},
                       ExchangePart{delta.view(), RowsOf::kQ}};
@@ -182,12 +187,12 @@ void PassState::send_gradients(int layer) {
   state.to_server->expect(pass_.program.as_server, parts(server.d_o, server.lse, server.delta));
   state.to_server->send(pass_.program.as_home, parts(home.d_o, home.lse, home.delta));
 
-  state.dq = zeroed(home_q_rows());
-  state.dk = zeroed(home_kv_rows());
-  state.dv = zeroed(home_kv_rows());
-  const ExchangePart sums[] = {{state.dq.view(), RowsOf::kQ},
-                               {state.dk.view(), RowsOf::kKv},
-                               {state.dv.view(), RowsOf::kKv}};
+  state.dq = zeroed(home_q_rows(kSums));
+  state.dk = zeroed(home_kv_rows(kSums));
+  state.dv = zeroed(home_kv_rows(kSums));
+  const ExchangePart sums[] = {{arriving(state.dq), RowsOf::kQ},
+                               {arriving(state.dk), RowsOf::kKv},
+                               {arriving(state.dv), RowsOf::kKv}};
   state.from_server = new_exchange(layer, kGradientOutputs);
   state.from_server->expect(pass_.program.as_home, sums);
 }
@@ -202,9 +207,9 @@ void PassState::attend_backward(int layer) {
   });
   {
     const Stopwatch watch(times_.attention_seconds);
-    server.dq = zeroed(server_q_rows());
-    server.dk = zeroed(server_kv_rows());
-    server.dv = zeroed(server_kv_rows());
+    server.dq = zeroed(server_q_rows(kSums));
+    server.dk = zeroed(server_kv_rows(kSums));
+    server.dv = zeroed(server_kv_rows(kSums));
     backend_.attention_backward({.shape = attention_shape(),
                                  .tasks = tasks_,
                                  .q = server.q.view(),
@@ -217,6 +222,9 @@ void PassState::attend_backward(int layer) {
                                  .dk = server.dk.view(),
                                  .dv = server.dv.view()});
   }
+  for (RowBuffer* sums : {&server.dq, &server.dk, &server.dv}) {
+    *sums = in_model_dtype(std::move(*sums));
+  }
   const ExchangePart gradients[] = {{server.dq.view(), RowsOf::kQ},
                                     {server.dk.view(), RowsOf::kKv},
                                     {server.dv.view(), RowsOf::kKv}};
@@ -227,10 +235,13 @@ void PassState::attend_backward(int layer) {
 void PassState::sum_gradients(int layer) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
   state.from_server->receive(deadline_seconds_, [&](const PeerRows& server, auto parts) {
-    backend_.add_rows(parts[0], Dtype::kFloat32, server.q, state.dq.view());
-    backend_.add_rows(parts[1], Dtype::kFloat32, server.kv, state.dk.view());
-    backend_.add_rows(parts[2], Dtype::kFloat32, server.kv, state.dv.view());
+    backend_.add_rows(parts[0], dtype_, server.q, state.dq.view());
+    backend_.add_rows(parts[1], dtype_, server.kv, state.dk.view());
+    backend_.add_rows(parts[2], dtype_, server.kv, state.dv.view());
   });
+  for (RowBuffer* sums : {&state.dq, &state.dk, &state.dv}) {
+    *sums = in_model_dtype(std::move(*sums));
+  }
   settle(state.to_server);
   settle(state.from_server);
 }
@@ -241,7 +252,7 @@ void PassState::segment_backward(int segment) {
   RowsView d_o{};
   if (segment > 0) {
     HomeBuffers& before = layers_[static_cast<size_t>(segment - 1)].home;
-    before.d_o = home_q_rows();
+    before.d_o = home_q_rows(dtype_);
     d_o = before.d_o.view();
   }
   if (last) {
@@ -254,22 +265,41 @@ void PassState::segment_backward(int segment) {
   if (segment == 0) first_bad_row_ = run_->first_bad_row();
 }
 
-RowBuffer PassState::home_q_rows() const {
-  return {pass_.program.home_rows, model_.heads(), model_.head_dim()};
+RowBuffer PassState::home_q_rows(Dtype dtype) const {
+  return {pass_.program.home_rows, model_.heads(), model_.head_dim(), dtype};
 }
-RowBuffer PassState::home_kv_rows() const {
-  return {pass_.program.home_rows, model_.kv_heads(), model_.head_dim()};
+RowBuffer PassState::home_kv_rows(Dtype dtype) const {
+  return {pass_.program.home_rows, model_.kv_heads(), model_.head_dim(), dtype};
 }
-RowBuffer PassState::server_q_rows() const {
-  return {pass_.program.server_q_rows, model_.heads(), model_.head_dim()};
+RowBuffer PassState::server_q_rows(Dtype dtype) const {
+  return {pass_.program.server_q_rows, model_.heads(), model_.head_dim(), dtype};
 }
-RowBuffer PassState::server_kv_rows() const {
-  return {pass_.program.server_kv_rows, model_.kv_heads(), model_.head_dim()};
+RowBuffer PassState::server_kv_rows(Dtype dtype) const {
+  return {pass_.program.server_kv_rows, model_.kv_heads(), model_.head_dim(), dtype};
+}
+
+RowBuffer PassState::statistics(int64_t rows) const {
+  return {rows, model_.heads(), 1, Dtype::kFloat32};
 }
 
 RowBuffer PassState::zeroed(RowBuffer buffer) {
   backend_.fill(buffer.view(), 0.0f);
   return buffer;
+}
+
+RowBuffer PassState::in_model_dtype(RowBuffer sums) {
+  const RowsView& view = sums.view();
+  if (view.dtype == dtype_) return sums;
+  const Stopwatch packing(exchange_times_.pack_seconds);
+  RowBuffer rounded(view.rows, view.heads, view.dim, dtype_);
+  backend_.convert_rows(view, rounded.view());
+  return rounded;
+}
+
+RowsView PassState::arriving(const RowBuffer& sums) const {
+  RowsView view = sums.view();
+  view.dtype = dtype_;
+  return view;
 }
 
 std::unique_ptr<Exchange> PassState::new_exchange(int layer, Tag kind) {

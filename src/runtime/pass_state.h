@@ -28,11 +28,17 @@ class PassState {
   void segment_backward(int segment);
 
   /// Rows of Q-like (heads) and K-like (kv heads) buffers of the home and server layouts.
-  RowBuffer home_q_rows() const;
-  RowBuffer home_kv_rows() const;
-  RowBuffer server_q_rows() const;
-  RowBuffer server_kv_rows() const;
+  RowBuffer home_q_rows(Dtype dtype) const;
+  RowBuffer home_kv_rows(Dtype dtype) const;
+  RowBuffer server_q_rows(Dtype dtype) const;
+  RowBuffer server_kv_rows(Dtype dtype) const;
+  /// LSE or D of query rows.
+  RowBuffer statistics(int64_t rows) const;
   RowBuffer zeroed(RowBuffer buffer);
+  /// Finished sums, rounded to the model's dtype where that is not fp32.
+  RowBuffer in_model_dtype(RowBuffer sums);
+  /// What arrives for these sums: rows in the model's dtype. For the shape alone.
+  RowsView arriving(const RowBuffer& sums) const;
   std::unique_ptr<Exchange> new_exchange(int layer, Tag kind);
   void settle(std::unique_ptr<Exchange>& exchange);
   AttentionShape attention_shape() const;
@@ -40,6 +46,7 @@ class PassState {
   Group& group_;
   Backend& backend_;
   Segments& model_;
+  const Dtype dtype_;  // of the model's rows, in memory and on the wire
   const double deadline_seconds_;
   const Pass& pass_;
   std::unique_ptr<SegmentRun> run_;

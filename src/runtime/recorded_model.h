@@ -29,14 +29,15 @@ struct RecordedLayer {
 /// Ranks as threads may share one: they touch different rows.
 class RecordedModel final : public Segments {
  public:
-  /// Random values of about unit size, equal for equal seeds.
+  /// Random values of about unit size that `dtype` holds exactly, equal for equal seeds.
   RecordedModel(const Batch& batch, int layers, int64_t heads, int64_t kv_heads, int64_t head_dim,
-                uint64_t seed);
+                uint64_t seed, Dtype dtype = Dtype::kFloat32);
 
   int layers() const override { return static_cast<int>(layers_.size()); }
   int64_t heads() const override { return heads_; }
   int64_t kv_heads() const override { return kv_heads_; }
   int64_t head_dim() const override { return head_dim_; }
+  Dtype dtype() const override { return dtype_; }
   std::unique_ptr<SegmentRun> start(const RankTokens& tokens, double loss_scale,
                                     bool training) override;
 
@@ -44,6 +45,7 @@ class RecordedModel final : public Segments {
 
  private:
   int64_t heads_, kv_heads_, head_dim_;
+  Dtype dtype_;
   std::vector<RecordedLayer> layers_;
 };
 

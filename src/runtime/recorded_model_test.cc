@@ -1,22 +1,22 @@
 // The recorded model of recorded_model.h: linked into the runtime's tests only.
 #include "runtime/recorded_model.h"
 
-#include <algorithm>
-#include <cstring>
-#include <random>
+#include <gtest/gtest.h>
 
 #include "base/rng.h"
 
 namespace cadenza {
 namespace {
 
-RecordedRows rows_for(const Batch& batch, int64_t heads, int64_t dim, Rng* rng) {
+RecordedRows rows_for(const Batch& batch, int64_t heads, int64_t dim, Rng* rng, Dtype dtype) {
   RecordedRows rows{heads, dim, {}};
   for (const Document& document : batch.documents) {
     auto& values = rows.documents.emplace_back(static_cast<size_t>(document.length * heads * dim));
     if (rng == nullptr) continue;
-    for (float& value : values)
+    for (float& value : values) {
       value = static_cast<float>(uniform_between(*rng, -1500, 1500)) / 1000.0f;
+      if (dtype == Dtype::kBFloat16) value = to_float(to_bf16(value));
+    }
   }
   return rows;
 }
@@ -47,22 +47,35 @@ class RecordedRun final : public SegmentRun {
   int64_t first_bad_row() const override { return -1; }
 
  private:
+  /// Calls copy(recorded value, index of the runtime's element) for every element.
   template <typename Copy>
-  void each_row(RecordedRows& rows, const RowsView& view, const Copy& copy) {
+  void each_element(RecordedRows& rows, const RowsView& view, const Copy& copy) {
+    EXPECT_EQ(view.dtype, model_.dtype());
+    const int64_t width = rows.heads * rows.dim;
     for (int64_t row = 0; row < view.rows; ++row) {
       const auto at = static_cast<size_t>(row);
       float* recorded = rows.row(tokens_.ids[at], tokens_.positions[at]);
-      copy(recorded, view.f32(row, 0), static_cast<size_t>(rows.heads * rows.dim) * sizeof(float));
+      for (int64_t i = 0; i < width; ++i) copy(recorded[i], row * view.row_stride + i);
     }
   }
   void record(const RowsView& from, RecordedRows& to) {
-    each_row(to, from, [](float* recorded, float* given, size_t bytes) {
-      std::memcpy(recorded, given, bytes);
+    const auto* fp32 = static_cast<const float*>(from.data);
+    const auto* bf16 = static_cast<const BFloat16*>(from.data);
+    const bool wide = from.dtype == Dtype::kFloat32;
+    each_element(to, from, [&](float& recorded, int64_t i) {
+      recorded = wide ? fp32[i] : to_float(bf16[i]);
     });
   }
   void hand_out(RecordedRows& from, const RowsView& to) {
-    each_row(from, to, [](float* recorded, float* wanted, size_t bytes) {
-      std::memcpy(wanted, recorded, bytes);
+    auto* fp32 = static_cast<float*>(to.data);
+    auto* bf16 = static_cast<BFloat16*>(to.data);
+    const bool wide = to.dtype == Dtype::kFloat32;
+    each_element(from, to, [&](float& recorded, int64_t i) {
+      if (wide) {
+        fp32[i] = recorded;
+      } else {
+        bf16[i] = to_bf16(recorded);
+      }
     });
   }
 
@@ -74,17 +87,19 @@ class RecordedRun final : public SegmentRun {
 }  // namespace
 
 RecordedModel::RecordedModel(const Batch& batch, int layers, int64_t heads, int64_t kv_heads,
-                             int64_t head_dim, uint64_t seed)
-    : heads_(heads), kv_heads_(kv_heads), head_dim_(head_dim) {
+                             int64_t head_dim, uint64_t seed, Dtype dtype)
+    : heads_(heads), kv_heads_(kv_heads), head_dim_(head_dim), dtype_(dtype) {
   Rng rng(seed);
   for (int layer = 0; layer < layers; ++layer) {
     RecordedLayer& made = layers_.emplace_back();
-    for (RecordedRows* rows : {&made.q, &made.d_o}) *rows = rows_for(batch, heads, head_dim, &rng);
-    for (RecordedRows* rows : {&made.k, &made.v}) *rows = rows_for(batch, kv_heads, head_dim, &rng);
+    for (RecordedRows* rows : {&made.q, &made.d_o})
+      *rows = rows_for(batch, heads, head_dim, &rng, dtype);
+    for (RecordedRows* rows : {&made.k, &made.v})
+      *rows = rows_for(batch, kv_heads, head_dim, &rng, dtype);
     for (RecordedRows* rows : {&made.o, &made.dq})
-      *rows = rows_for(batch, heads, head_dim, nullptr);
+      *rows = rows_for(batch, heads, head_dim, nullptr, dtype);
     for (RecordedRows* rows : {&made.dk, &made.dv})
-      *rows = rows_for(batch, kv_heads, head_dim, nullptr);
+      *rows = rows_for(batch, kv_heads, head_dim, nullptr, dtype);
   }
 }
 

@@ -5,13 +5,13 @@
 
 namespace cadenza {
 
-/// Owned fp32 rows [rows, heads, dim], packed, counted. Content undefined until written.
+/// Owned rows [rows, heads, dim], packed, counted. Content undefined until written.
 class RowBuffer {
  public:
   RowBuffer() = default;
-  RowBuffer(int64_t rows, int64_t heads, int64_t dim)
-      : block_(rows * heads * dim * dtype_bytes(Dtype::kFloat32)),
-        view_(contiguous_rows(reinterpret_cast<float*>(block_.data()), rows, heads, dim)) {}
+  RowBuffer(int64_t rows, int64_t heads, int64_t dim, Dtype dtype)
+      : block_(rows * heads * dim * dtype_bytes(dtype)),
+        view_(contiguous_rows(block_.data(), dtype, rows, heads, dim)) {}
 
   const RowsView& view() const { return view_; }
 

@@ -45,7 +45,8 @@ inline void run_plan(const Plan& plan, const std::function<Segments&(Rank)>& mod
     const auto schedule = plain_schedule(kLayers, true);
     const RankTokens tokens = recorded_tokens(plan.batch, group.rank());
     const PassResult result = runtime.run({program, schedule, tokens, 1.0, true});
-    const ProgramBytes bytes = sent_bytes(program, {kHeads, kKvHeads, kHeadDim, Dtype::kFloat32});
+    const Dtype dtype = model_of(group.rank()).dtype();
+    const ProgramBytes bytes = sent_bytes(program, {kHeads, kKvHeads, kHeadDim, dtype});
     EXPECT_EQ(result.times.sent_bytes, kLayers * bytes.total()) << "rank " << group.rank();
   });
 }

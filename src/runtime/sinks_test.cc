@@ -28,6 +28,7 @@ class ReplicaWithSinks final : public Segments {
   int64_t heads() const override { return model_.heads(); }
   int64_t kv_heads() const override { return model_.kv_heads(); }
   int64_t head_dim() const override { return model_.head_dim(); }
+  Dtype dtype() const override { return model_.dtype(); }
   std::optional<SinkViews> sinks(int layer) const override {
     if (layer != kLayerWithSinks) return std::nullopt;
     return SinkViews{contiguous_rows(logits_.data(), 1, heads(), 1),

@@ -41,7 +41,7 @@ ModelShape shape_of(const LlamaModel& model) {
   return {.heads = model.heads(),
           .kv_heads = model.kv_heads(),
           .head_dim = model.head_dim(),
-          .dtype = Dtype::kFloat32};
+          .dtype = model.dtype()};
 }
 
 }  // namespace
