@@ -5,14 +5,8 @@
 
 namespace cadenza::cpu {
 
-/// Keys of one block: K and V of a block (and in the backward P and dS of a tile) stay in the
-/// first-level cache or near it.
-inline int64_t keys_of_block(const AttentionShape& shape) {
-  return shape.head_dim <= 128 && shape.v_head_dim <= 128 ? 64 : 32;
-}
-
-/// Attention on the host with the given inner kernels, fp32, by at most `threads` workers. The same
-/// bits for any number of them.
+/// Attention on the host with the given inner kernels by at most `threads` workers. Rows of Q, K, V,
+/// O and dO are fp32 or bf16, all others fp32. The same bits for any number of workers.
 void forward(const ForwardArgs& args, const BlockKernels& kernels, int threads,
              const ParallelFor& parallel);
 void backward(const BackwardArgs& args, const BlockKernels& kernels, int threads,

@@ -1,8 +1,9 @@
 #if defined(__x86_64__)
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
-#include "kernels/cpu/block_kernels.h"
+#include "kernels/cpu/block_tables.h"
 
 // 32 registers of 16 floats: 24 accumulators, 3 operands, broadcasts.
 namespace cadenza::cpu {
@@ -11,17 +12,29 @@ namespace {
 constexpr int kWidth = 16;
 constexpr int kVectors = 3;
 constexpr int kGroup = 8;
+constexpr int64_t kForwardTile = 768;
+constexpr int64_t kForwardBlock = 128;
+constexpr int64_t kBackwardTile = 192;
+constexpr int64_t kBackwardBlock = 96;
+constexpr int64_t kBufferKeys = 256;
 
-// Each builds on the one before.
+// Each builds on the ones before.
 // clang-format off
-#include "kernels/cpu/blocked_vector.inc"
+#include "kernels/cpu/vector.inc"
+#include "kernels/cpu/numbers.inc"
+#include "kernels/cpu/operands_fp32.inc"
+#include "kernels/cpu/pack.inc"
+#include "kernels/cpu/fp32_fma.inc"
+#include "kernels/cpu/products_fma.inc"
+#include "kernels/cpu/panel_mask.inc"
 #include "kernels/cpu/blocked_forward.inc"
 #include "kernels/cpu/blocked_backward.inc"
+#include "kernels/cpu/block_table.inc"
 // clang-format on
 
 }  // namespace
 
-const BlockKernels kAvx512Kernels = {"avx512", kPanel, 192, forward_span, backward_keys};
+const BlockKernels kAvx512Kernels = kTable;
 
 }  // namespace cadenza::cpu
 #endif

@@ -4,7 +4,6 @@
 #include "base/check.h"
 #include "kernels/backend.h"
 #include "kernels/cpu/attention_calls.h"
-#include "kernels/cpu/fp32_rows.h"
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_ops.h"
@@ -22,38 +21,23 @@ void check_on_host(std::initializer_list<RowsView> views) {
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend(int threads, const BlockKernels& kernels)
-      : name_(cat("cpu/", kernels.name)),
+  CpuBackend(int threads, const Isa& isa)
+      : name_(cat("cpu/", isa.name)),
         threads_(threads),
-        kernels_(kernels),
+        isa_(isa),
         parallel_(openmp_parallel(threads)) {}
   const char* name() const override { return name_.c_str(); }
 
   void attention_forward(const ForwardArgs& args) override {
     check_args(args);
     check_on_host({args.q, args.k, args.v, args.o, args.lse});
-    const Fp32Rows q(args.q, parallel_), k(args.k, parallel_), v(args.v, parallel_);
-    const Fp32Rows o(args.o, parallel_);
-    ForwardArgs in_fp32 = args;
-    in_fp32.q = q.view();
-    in_fp32.k = k.view();
-    in_fp32.v = v.view();
-    in_fp32.o = o.view();
-    cpu::forward(in_fp32, kernels_, threads_, parallel_);
-    o.write_back();
+    cpu::forward(args, kernels_for(args.q), threads_, parallel_);
   }
   void attention_backward(const BackwardArgs& args) override {
     check_args(args);
     check_on_host(
         {args.q, args.k, args.v, args.d_o, args.lse, args.delta, args.dq, args.dk, args.dv});
-    const Fp32Rows q(args.q, parallel_), k(args.k, parallel_), v(args.v, parallel_);
-    const Fp32Rows d_o(args.d_o, parallel_);
-    BackwardArgs in_fp32 = args;
-    in_fp32.q = q.view();
-    in_fp32.k = k.view();
-    in_fp32.v = v.view();
-    in_fp32.d_o = d_o.view();
-    cpu::backward(in_fp32, kernels_, threads_, parallel_);
+    cpu::backward(args, kernels_for(args.q), threads_, parallel_);
   }
 
   void pack_rows(const RowsView& source, std::span<const RowRun> runs, std::byte* packed) override {
@@ -87,21 +71,25 @@ class CpuBackend final : public Backend {
   }
 
  private:
+  const BlockKernels& kernels_for(const RowsView& q) const {
+    return q.dtype == Dtype::kBFloat16 ? *isa_.bf16 : *isa_.fp32;
+  }
+
   std::string name_;
   int threads_;
-  const BlockKernels& kernels_;
+  const Isa& isa_;
   ParallelFor parallel_;
 };
 
-std::unique_ptr<Backend> make(int threads, const BlockKernels& kernels) {
+std::unique_ptr<Backend> make(int threads, const Isa& isa) {
   CADENZA_CHECK(threads >= 1, "got ", threads);
-  return std::make_unique<CpuBackend>(threads, kernels);
+  return std::make_unique<CpuBackend>(threads, isa);
 }
 
 }  // namespace
 
 std::unique_ptr<Backend> make_backend(int threads, const std::string& isa) {
-  return make(threads, kernels_of_isa(isa));
+  return make(threads, isa_named(isa));
 }
 
 }  // namespace cadenza::cpu
@@ -109,7 +97,7 @@ std::unique_ptr<Backend> make_backend(int threads, const std::string& isa) {
 namespace cadenza {
 
 std::unique_ptr<Backend> make_cpu_backend(int threads) {
-  return cpu::make(threads, cpu::chosen_kernels());
+  return cpu::make(threads, cpu::chosen_isa());
 }
 
 }  // namespace cadenza

@@ -71,7 +71,7 @@ const ForwardRegion& ForwardPlan::region_of(int64_t tile) const {
 }
 
 ForwardPlan plan_forward(const AttentionShape& shape, Tasks tasks, int64_t tile_lanes) {
-  ForwardPlan plan;
+  ForwardPlan plan{.regions = {}, .tasks = {}, .tile_lanes = tile_lanes};
   for (const HeadSegment& segment : head_segments(shape, tasks)) {
     add_segment(tasks, segment, tile_lanes, plan);
   }

@@ -28,6 +28,7 @@ struct ForwardRegion {
 struct ForwardPlan {
   std::vector<ForwardRegion> regions;
   std::vector<int32_t> tasks;
+  int64_t tile_lanes = 0;
   int64_t tiles = 0;
 
   /// The region that holds the tile.

@@ -21,12 +21,13 @@ void LaneKeys::set(const AttentionTask& task, int64_t first_token, int64_t first
   }
 }
 
-void LaneKeys::pad(int64_t from, int64_t to, int64_t like) {
-  for (size_t lane = static_cast<size_t>(from); lane < static_cast<size_t>(to); ++lane) {
-    begin[lane] = like < 0 ? 0 : begin[static_cast<size_t>(like)];
-    end[lane] = like < 0 ? 0 : end[static_cast<size_t>(like)];
+void LaneKeys::pad(int64_t lanes, int64_t panel_lanes) {
+  const int64_t padded = (lanes + panel_lanes - 1) / panel_lanes * panel_lanes;
+  const auto last = static_cast<size_t>(lanes - 1);
+  for (size_t lane = last + 1; lane < static_cast<size_t>(padded); ++lane) {
+    begin[lane] = begin[last];
+    end[lane] = end[last];
   }
-  if (like < 0 && from < to) all = {0, 0};
 }
 
 void LaneKeys::clear(int64_t lane) {

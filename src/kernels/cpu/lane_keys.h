@@ -5,6 +5,7 @@
 
 #include "core/range.h"
 #include "kernels/attention.h"
+#include "kernels/cpu/block_kernels.h"
 
 namespace cadenza::cpu {
 
@@ -21,11 +22,12 @@ struct LaneKeys {
   /// of `limit` count.
   void set(const AttentionTask& task, int64_t first_token, int64_t first_head, int64_t heads,
            int64_t lanes, Range limit);
-  /// Lanes [from, to) see what lane `like` sees, or nothing with like < 0. The ranges `any` and
-  /// `all` stay.
-  void pad(int64_t from, int64_t to, int64_t like);
+  /// Lanes that fill the last panel see what the last lane sees.
+  void pad(int64_t lanes, int64_t panel_lanes);
   /// Lane l sees nothing.
   void clear(int64_t lane);
+
+  LaneRanges lanes() const { return {begin.data(), end.data()}; }
 };
 
 }  // namespace cadenza::cpu

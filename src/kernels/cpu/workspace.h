@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 
@@ -10,19 +11,18 @@ namespace cadenza::cpu {
 /// that no product uses holds numbers.
 class Scratch {
  public:
-  explicit Scratch(int64_t floats)
-      : data_(static_cast<float*>(::operator new(bytes(floats), kAlignment))) {
-    for (int64_t i = 0; i < floats; ++i) data_.get()[i] = 0;
+  explicit Scratch(int64_t bytes)
+      : data_(::operator new(static_cast<size_t>(bytes), kAlignment)) {
+    std::memset(data_.get(), 0, static_cast<size_t>(bytes));
   }
-  float* data() { return data_.get(); }
+  void* data() { return data_.get(); }
 
  private:
   static constexpr std::align_val_t kAlignment{64};  // a cache line, and the widest vector
-  static size_t bytes(int64_t floats) { return static_cast<size_t>(floats) * sizeof(float); }
   struct Delete {
-    void operator()(float* p) const { ::operator delete(p, kAlignment); }
+    void operator()(void* p) const { ::operator delete(p, kAlignment); }
   };
-  std::unique_ptr<float, Delete> data_;
+  std::unique_ptr<void, Delete> data_;
 };
 
 }  // namespace cadenza::cpu

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "kernels/cpu/block_kernels.h"
+
+/// The tables of all files blocked_*.cc.
+namespace cadenza::cpu {
+
+extern const BlockKernels kPortableKernels;
+#if defined(__x86_64__)
+extern const BlockKernels kAvx2Kernels;
+extern const BlockKernels kAvx512Kernels;
+#endif
+
+}  // namespace cadenza::cpu
