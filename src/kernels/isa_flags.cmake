@@ -3,8 +3,10 @@
 # Contraction makes x * y + z one operation.
 set(cpu_dir ${CMAKE_SOURCE_DIR}/src/kernels/cpu)
 set(block_flags -O3 -ffp-contract=fast -fno-math-errno)
-set_source_files_properties(${cpu_dir}/blocked_portable.cc PROPERTIES
-  COMPILE_OPTIONS "${block_flags}")
+foreach(name portable emulated_bf16 emulated_amx)
+  set_source_files_properties(${cpu_dir}/blocked_${name}.cc PROPERTIES
+    COMPILE_OPTIONS "${block_flags}")
+endforeach()
 # Row operations: loops over long rows, of the instructions that every machine has.
 set_source_files_properties(${cpu_dir}/row_ops.cc ${cpu_dir}/row_sums.cc ${cpu_dir}/merge_row.cc PROPERTIES
   COMPILE_OPTIONS "-O3")
@@ -14,4 +16,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     COMPILE_OPTIONS "${block_flags};-mavx2;-mfma")
   set_source_files_properties(${cpu_dir}/blocked_avx512.cc PROPERTIES
     COMPILE_OPTIONS "${block_flags};-mavx2;-mfma;${avx512_flags}")
+  # Tile instructions are written as assembly: no flag for them, so that the compiler makes none.
+  foreach(name avx512_bf16 amx)
+    set_source_files_properties(${cpu_dir}/blocked_${name}.cc PROPERTIES
+      COMPILE_OPTIONS "${block_flags};-mavx2;-mfma;${avx512_flags};-mavx512bf16")
+  endforeach()
 endif()

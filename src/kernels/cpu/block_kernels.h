@@ -70,8 +70,8 @@ struct KeyRange {
 };
 
 struct BlockKernels {
-  const char* operands;  // what is multiplied: "fp32" or "bf16"
-  int64_t panel_lanes;   // a multiple of the vector width
+  const char* operands;                             // what is multiplied: "fp32" or "bf16"
+  int64_t panel_lanes;                              // a multiple of the vector width
   int64_t forward_tile_lanes, backward_tile_lanes;  // multiples of panel_lanes
   int64_t buffer_keys;
 

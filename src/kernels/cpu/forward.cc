@@ -36,8 +36,8 @@ class ForwardWorker {
               .first_head = begin % region.heads.size(),
               .heads = region.heads,
               .count = std::min(plan_.tile_lanes, region.lanes() - begin)};
-    const ForwardTile block{dims_, lanes_.count,
-                            args_.shape.scale * std::numbers::log2e_v<float>, scratch_.data()};
+    const ForwardTile block{dims_, lanes_.count, args_.shape.scale * std::numbers::log2e_v<float>,
+                            scratch_.data()};
     lanes_.for_each([&](int64_t lane, int64_t row, int64_t head) {
       rows_[static_cast<size_t>(lane)] = address(args_.q, row, head);
     });
@@ -55,18 +55,17 @@ class ForwardWorker {
               lanes_.count, {0, task.kv_rows});
     if (keys_.any.empty()) return;
     keys_.pad(lanes_.count, kernels_.panel_lanes);
-    kernels_.forward_keys(
-        block,
-        {.k = address(args_.k, task.kv_begin, kv_head),
-         .v = address(args_.v, task.kv_begin, kv_head),
-         .k_stride = args_.k.row_stride * dtype_bytes(args_.k.dtype),
-         .v_stride = args_.v.row_stride * dtype_bytes(args_.v.dtype),
-         .bf16 = is_bf16(args_.k),
-         .begin = keys_.any.begin,
-         .end = keys_.any.end,
-         .full_begin = keys_.all.begin,
-         .full_end = keys_.all.end},
-        keys_.lanes());
+    kernels_.forward_keys(block,
+                          {.k = address(args_.k, task.kv_begin, kv_head),
+                           .v = address(args_.v, task.kv_begin, kv_head),
+                           .k_stride = args_.k.row_stride * dtype_bytes(args_.k.dtype),
+                           .v_stride = args_.v.row_stride * dtype_bytes(args_.v.dtype),
+                           .bf16 = is_bf16(args_.k),
+                           .begin = keys_.any.begin,
+                           .end = keys_.any.end,
+                           .full_begin = keys_.all.begin,
+                           .full_end = keys_.all.end},
+                          keys_.lanes());
   }
 
   void store(const ForwardTile& block) {
@@ -88,9 +87,9 @@ class ForwardWorker {
     lanes_.for_each([&](int64_t lane, int64_t row, int64_t head) {
       const float* partial = partials_.data() + lane * dims_.v;
       const float lse = lse_[static_cast<size_t>(lane)];
-      is_bf16(args_.o) ? merge_bf16(partial, lse, row, head)
-                       : merge_row(partial, lse, dims_.v, args_.o.f32(row, head),
-                                   args_.lse.f32(row, head));
+      is_bf16(args_.o)
+          ? merge_bf16(partial, lse, row, head)
+          : merge_row(partial, lse, dims_.v, args_.o.f32(row, head), args_.lse.f32(row, head));
     });
   }
 

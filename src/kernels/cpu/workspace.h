@@ -11,8 +11,7 @@ namespace cadenza::cpu {
 /// that no product uses holds numbers.
 class Scratch {
  public:
-  explicit Scratch(int64_t bytes)
-      : data_(::operator new(static_cast<size_t>(bytes), kAlignment)) {
+  explicit Scratch(int64_t bytes) : data_(::operator new(static_cast<size_t>(bytes), kAlignment)) {
     std::memset(data_.get(), 0, static_cast<size_t>(bytes));
   }
   void* data() { return data_.get(); }

@@ -1,0 +1,39 @@
+#if defined(__x86_64__)
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "kernels/cpu/block_tables.h"
+
+// bf16 operands by tile instructions; everything that is not a product by AVX-512.
+namespace cadenza::cpu {
+namespace {
+
+constexpr int kWidth = 16;
+constexpr int kVectors = 2;
+constexpr int64_t kForwardTile = 512;
+constexpr int64_t kForwardBlock = 256;
+constexpr int64_t kBackwardTile = 256;
+constexpr int64_t kBackwardBlock = 256;
+constexpr int64_t kBufferKeys = 512;
+
+// Each builds on the ones before.
+// clang-format off
+#include "kernels/cpu/vector.inc"
+#include "kernels/cpu/numbers.inc"
+#include "kernels/cpu/operands_bf16.inc"
+#include "kernels/cpu/pack.inc"
+#include "kernels/cpu/amx_tiles.inc"
+#include "kernels/cpu/products_amx.inc"
+#include "kernels/cpu/panel_mask.inc"
+#include "kernels/cpu/blocked_forward.inc"
+#include "kernels/cpu/blocked_backward.inc"
+#include "kernels/cpu/block_table.inc"
+// clang-format on
+
+}  // namespace
+
+const BlockKernels kAmxKernels = kTable;
+
+}  // namespace cadenza::cpu
+#endif
