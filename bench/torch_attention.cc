@@ -96,14 +96,20 @@ struct Squares {
 
 struct TorchAttention::Impl {
   const TorchWork& torch;
+  int threads;
   double scale;
   int64_t head_dim, v_head_dim;
   std::vector<Call> calls;
   // Calls of one shape share a mask.
   std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>, at::Tensor> masks;
 
-  Impl(const AttentionInputs& in, const AttentionShape& shape, const TorchWork& work)
-      : torch(work), scale(shape.scale), head_dim(shape.head_dim), v_head_dim(shape.v_head_dim) {
+  Impl(const AttentionInputs& in, const AttentionShape& shape, const TorchWork& work,
+       int threads_used)
+      : torch(work),
+        threads(threads_used),
+        scale(shape.scale),
+        head_dim(shape.head_dim),
+        v_head_dim(shape.v_head_dim) {
     switch (work.form) {
       case TorchWork::Form::kCalls:
         for (const AttentionTask& task : work.calls) add_call(in, shape, task, 1);
@@ -118,6 +124,12 @@ struct TorchAttention::Impl {
     }
   }
 
+  /// The backward hands whole kv heads to threads, so unrepeated ones must come out even.
+  bool keeps_groups(int64_t kv_heads) const {
+    static const bool can = takes_grouped_heads();
+    return can && kv_heads % threads == 0;
+  }
+
   at::Tensor padded(const at::Tensor& rows) const {
     return at::constant_pad_nd(rows, {0, head_dim - v_head_dim});
   }
@@ -130,10 +142,10 @@ struct TorchAttention::Impl {
       return heads_first(tensor_of(view), task.q_begin, batch, task.q_rows, heads).contiguous();
     };
     const auto of_keys = [&](const RowsView& view) {
-      static const bool grouped = takes_grouped_heads();
       const at::Tensor rows =
           heads_first(tensor_of(view), task.kv_begin, batch, task.kv_rows, kv_heads);
-      return grouped ? rows.contiguous() : rows.repeat_interleave(heads / kv_heads, 1);
+      return keeps_groups(batch * kv_heads) ? rows.contiguous()
+                                            : rows.repeat_interleave(heads / kv_heads, 1);
     };
     Call call{.q_begin = task.q_begin,
               .q_rows = task.q_rows,
@@ -185,7 +197,7 @@ TorchAttention::TorchAttention(const AttentionInputs& inputs, const AttentionSha
                                const TorchWork& torch, int threads) {
   at::set_num_threads(threads);
   const c10::InferenceMode no_autograd;
-  impl_ = std::make_unique<Impl>(inputs, shape, torch);
+  impl_ = std::make_unique<Impl>(inputs, shape, torch, threads);
 }
 
 TorchAttention::~TorchAttention() = default;

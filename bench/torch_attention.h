@@ -16,9 +16,10 @@ struct AttentionInputs {
 /// fused CPU operators below scaled_dot_product_attention called directly, without autograd's
 /// bookkeeping; rows copied to contiguous [batch, heads, rows, dim] and masks built outside the
 /// timing, masks additive in the dtype of the rows; K and V with their own number of heads where
-/// the operators take that, else repeated outside the timing; V padded with zeros to head_dim where
-/// it is narrower, since the fused operators want equal dims. Where keys belong to several calls,
-/// the sums of their gradients are left out: to PyTorch's favour.
+/// the operators take that and the threads divide it (the backward gives whole kv heads to
+/// threads), else repeated outside the timing; V padded with zeros to head_dim where it is
+/// narrower, since the fused operators want equal dims. Where K and V are repeated or lie in
+/// several calls, the sums of their gradients are left out: to PyTorch's favour.
 class TorchAttention {
  public:
   /// `torch` is kept by reference.
