@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "bench/cpu_features.h"
 #include "bench/peak_loop.h"
+#include "kernels/cpu/cpu_features.h"
 
 namespace cadenza::bench {
 namespace {
@@ -60,7 +60,7 @@ constexpr double kFlops = 4 * 2.0 * 16 * 16 * 32;
 
 }  // namespace
 
-const PeakLoop kPeakAmx = {"amx", kFlops, has_amx_bf16, tile_loop};
+const PeakLoop kPeakAmx = {"amx", kFlops, [] { return cpu::cpu_features().amx_bf16; }, tile_loop};
 
 }  // namespace cadenza::bench
 #endif

@@ -1,8 +1,8 @@
 #if defined(__x86_64__)
 #include <cstdint>
 
-#include "bench/cpu_features.h"
 #include "bench/peak_loop.h"
+#include "kernels/cpu/cpu_features.h"
 
 // 16 registers of 8 floats.
 namespace cadenza::bench {
@@ -15,7 +15,7 @@ constexpr int kChains = 12;
 
 }  // namespace
 
-const PeakLoop kPeakAvx2 = {"avx2", kFlops, has_avx2_fma, fma_loop};
+const PeakLoop kPeakAvx2 = {"avx2", kFlops, [] { return cpu::cpu_features().avx2; }, fma_loop};
 
 }  // namespace cadenza::bench
 #endif

@@ -1,8 +1,8 @@
 #if defined(__x86_64__)
 #include <cstdint>
 
-#include "bench/cpu_features.h"
 #include "bench/peak_loop.h"
+#include "kernels/cpu/cpu_features.h"
 
 // 32 registers of 16 floats.
 namespace cadenza::bench {
@@ -15,7 +15,8 @@ constexpr int kChains = 24;
 
 }  // namespace
 
-const PeakLoop kPeakAvx512 = {"avx512", kFlops, has_avx512, fma_loop};
+const PeakLoop kPeakAvx512 = {"avx512", kFlops, [] { return cpu::cpu_features().avx512; },
+                              fma_loop};
 
 }  // namespace cadenza::bench
 #endif

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "bench/cpu_features.h"
 #include "bench/peak_loop.h"
+#include "kernels/cpu/cpu_features.h"
 
 namespace cadenza::bench {
 namespace {
@@ -45,7 +45,8 @@ constexpr double kFlops = 2.0 * 32 * kChains;
 
 }  // namespace
 
-const PeakLoop kPeakAvx512Bf16 = {"avx512_bf16", kFlops, has_avx512_bf16, dot_loop};
+const PeakLoop kPeakAvx512Bf16 = {"avx512_bf16", kFlops,
+                                  [] { return cpu::cpu_features().avx512_bf16; }, dot_loop};
 
 }  // namespace cadenza::bench
 #endif

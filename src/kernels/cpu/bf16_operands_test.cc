@@ -102,9 +102,9 @@ TEST_P(Bf16Operands, ALongDocumentAgreesAndItsBitsDoNotDependOnThreads) {
 // A masked zero times a NaN is a NaN: rows of one document must not reach another's.
 TEST_P(Bf16Operands, ANanStaysWithTheRowsThatSeeIt) {
   Rng rng(kSeed + 3);
-  AttentionCase c = make_case(
-      rng, {.heads = 4, .kv_heads = 2, .head_dim = 24, .v_head_dim = 24, .scale = 0.2f}, 60, 60,
-      false);
+  AttentionCase c =
+      make_case(rng, {.heads = 4, .kv_heads = 2, .head_dim = 24, .v_head_dim = 24, .scale = 0.2f},
+                60, 60, false);
   for (int64_t begin = 0; begin < 60; begin += 20) {
     AttentionTask task = whole_task(c, {Band::kUnboundedBelow, 0});
     task.q_begin = task.kv_begin = begin;

@@ -34,8 +34,7 @@ CpuFeatures find_features() {
   // Intel SDM, CPUID leaf 7: AVX512_BF16 is bit 5 of EAX in subleaf 1; AMX-BF16 and AMX-TILE are
   // bits 22 and 24 of EDX in subleaf 0.
   found.avx512_bf16 = found.avx512 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
-  const bool tiles =
-      __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1) && (d >> 24 & 1);
+  const bool tiles = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1) && (d >> 24 & 1);
   found.amx_bf16 = found.avx512_bf16 && tiles && tiles_are_granted();
   return found;
 }

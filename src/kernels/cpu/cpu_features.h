@@ -4,7 +4,7 @@ namespace cadenza::cpu {
 
 /// What this processor runs and the operating system lets us use. All false on other architectures.
 struct CpuFeatures {
-  bool avx2 = false;  // with FMA
+  bool avx2 = false;    // with FMA
   bool avx512 = false;  // F, DQ, VL, BW
   bool avx512_bf16 = false;
   bool amx_bf16 = false;  // tile registers, granted to this process
