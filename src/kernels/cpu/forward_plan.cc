@@ -61,6 +61,19 @@ void add_segment(Tasks tasks, const HeadSegment& segment, int64_t tile_lanes, Fo
   }
 }
 
+/// The regions [from, to) once more for other heads: segments of the same tasks differ in nothing
+/// else, and in a batch of thousands of documents planning would be the serial part of the call.
+void repeat_regions(size_t from, size_t to, const HeadSegment& segment, ForwardPlan& plan) {
+  for (size_t i = from; i < to; ++i) {
+    ForwardRegion region = plan.regions[i];
+    region.heads = segment.heads;
+    region.kv_head = segment.kv_head;
+    region.first_tile = plan.tiles;
+    plan.tiles += (region.lanes() + plan.tile_lanes - 1) / plan.tile_lanes;
+    plan.regions.push_back(region);
+  }
+}
+
 }  // namespace
 
 const ForwardRegion& ForwardPlan::region_of(int64_t tile) const {
@@ -72,8 +85,16 @@ const ForwardRegion& ForwardPlan::region_of(int64_t tile) const {
 
 ForwardPlan plan_forward(const AttentionShape& shape, Tasks tasks, int64_t tile_lanes) {
   ForwardPlan plan{.regions = {}, .tasks = {}, .tile_lanes = tile_lanes};
-  for (const HeadSegment& segment : head_segments(shape, tasks)) {
-    add_segment(tasks, segment, tile_lanes, plan);
+  const std::vector<HeadSegment> segments = head_segments(shape, tasks);
+  size_t from = 0, to = 0;  // the regions of the segment before
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (i > 0 && segments[i].tasks == segments[i - 1].tasks) {
+      repeat_regions(from, to, segments[i], plan);
+    } else {
+      add_segment(tasks, segments[i], tile_lanes, plan);
+    }
+    from = i == 0 ? 0 : to;
+    to = plan.regions.size();
   }
   return plan;
 }
