@@ -98,6 +98,25 @@ class Train(Folder):
         self.assertEqual(made_by["config"]["train"]["steps"], 3)
         self.assertIn("command_line", made_by["provenance"])
 
+    def test_bf16_leaves_losses_like_those_of_fp32_and_moves_half_the_bytes(self):
+        runs = {}
+        for dtype in ("fp32", "bf16"):
+            folder = self.folder / dtype
+            result = call("train", self.config(), "--nproc", 2, "--set", f"train.dtype={dtype}",
+                          "--set", f"run.folder={folder}")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            runs[dtype] = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+            made_by = json.loads((folder / "run.json").read_text())
+            self.assertEqual(made_by["config"]["train"]["dtype"], dtype)
+        for fp32, bf16 in zip(runs["fp32"], runs["bf16"], strict=True):
+            self.assertNotEqual(bf16["loss"], fp32["loss"])
+            self.assertLessEqual(abs(bf16["loss"] - fp32["loss"]), 0.01 * fp32["loss"])
+            self.assertEqual(bf16["plan_hashes"], fp32["plan_hashes"])
+        sent = {dtype: sum(step["sent_bytes"] for step in steps) for dtype, steps in runs.items()}
+        # LSE and D stay fp32: a little more than half.
+        self.assertLess(sent["bf16"], 0.7 * sent["fp32"])
+        self.assertGreater(sent["bf16"], 0.5 * sent["fp32"])
+
     def test_keeps_an_earlier_run(self):
         for _ in range(2):
             self.assertEqual(call("train", self.config(steps=1)).returncode, 0)
@@ -176,6 +195,13 @@ class Compare(Folder):
             self.assertGreater(row["bytes_per_step"], 0)
             self.assertGreaterEqual(row["attention_max_over_mean"], 1)
 
+    def test_strategies_agree_in_bf16(self):
+        result = call("compare", self.config(), "--nproc", 2, "--json", "--set", "train.dtype=bf16")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        home, cad = json.loads(result.stdout)["strategies"]
+        for first, second in zip(home["losses"], cad["losses"], strict=True):
+            self.assertLessEqual(abs(first - second), 5e-3 * abs(first))
+
     def test_prints_a_table(self):
         result = call("compare", self.config(steps=2))
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -211,6 +237,23 @@ class Eval(Folder):
             for strategy in ("home", "cad"):
                 with self.subTest(nproc=nproc, strategy=strategy):
                     self.check(nproc, strategy)
+
+    def test_bf16_gives_the_reference_values_to_its_precision(self):
+        expected = json.loads((FIXTURE / "expected.json").read_text())
+        ids = expected["input_ids"]
+        documents, gradients = self.folder / "documents.json", self.folder / "gradients.safetensors"
+        documents.write_text(json.dumps({"documents": [ids[:7], ids[7:]]}))
+        result = call("eval", FIXTURE, documents, "--nproc", 2, "--json", "--dtype", "bf16", "--gradients", gradients)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["dtype"], "bf16")
+        self.assertLessEqual(abs(report["loss_mean"] - expected["loss_mean"]), 5e-3 * expected["loss_mean"])
+        tensors = read_safetensors(gradients)
+        for place, wanted in expected["grad_of_loss_mean"].items():
+            name, _, index = place.rstrip("]").partition("[")
+            largest = max(map(abs, tensors[name]))
+            self.assertLessEqual(abs(tensors[name][int(index)] - wanted), 0.06 * largest, place)
+        self.refused(2, ["--dtype", "fp16"], "eval", FIXTURE, documents, "--dtype", "fp16")
 
     def test_loss_that_is_not_finite_is_an_error_and_writes_nothing(self):
         checkpoint = self.folder / "checkpoint"

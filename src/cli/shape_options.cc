@@ -8,12 +8,6 @@
 namespace cadenza {
 namespace {
 
-Dtype dtype_of(const std::string& name) {
-  if (name == "fp32" || name == "float32") return Dtype::kFloat32;
-  if (name == "bf16" || name == "bfloat16") return Dtype::kBFloat16;
-  throw ConfigError(cat("[--dtype] expected bf16 or fp32, got '", name, "'; give one of them"));
-}
-
 /// Only widths matter here. Heads of 128 where that divides both, else of the largest width that
 /// does.
 ModelShape shape_of_widths(int64_t hidden, int64_t kv_width, Dtype dtype) {
@@ -61,6 +55,12 @@ ModelShape shape_of_model(const std::string& path, Dtype dtype) {
 
 }  // namespace
 
+Dtype dtype_of_option(const std::string& name) {
+  if (name == "fp32" || name == "float32") return Dtype::kFloat32;
+  if (name == "bf16" || name == "bfloat16") return Dtype::kBFloat16;
+  throw ConfigError(cat("[--dtype] expected bf16 or fp32, got '", name, "'; give one of them"));
+}
+
 void ShapeOptions::attach(CLI::App& app) {
   auto* hidden = app.add_option("--hidden", hidden_, "Width of a query row: heads x head_dim")
                      ->capture_default_str();
@@ -73,7 +73,7 @@ void ShapeOptions::attach(CLI::App& app) {
 }
 
 ModelShape ShapeOptions::shape() const {
-  const Dtype dtype = dtype_of(dtype_);
+  const Dtype dtype = dtype_of_option(dtype_);
   return model_.empty() ? shape_of_widths(hidden_, kv_width_, dtype)
                         : shape_of_model(model_, dtype);
 }

@@ -8,6 +8,9 @@
 
 namespace cadenza {
 
+/// The value of --dtype: "bf16" or "fp32". ConfigError for anything else.
+Dtype dtype_of_option(const std::string& name);
+
 /// --hidden, --kv-width, --dtype, or --model config.json: all that a plan needs to know of a model.
 class ShapeOptions {
  public:

@@ -25,9 +25,12 @@ class LlamaModelOnHost final : public LlamaModel {
       : parameters_(parameter_layout(config)),
         values_(parameter_elements(parameters_) * kFloatBytes),
         gradients_(parameter_elements(parameters_) * kFloatBytes),
-        context_{config, options, rope_inverse_frequencies(config), {}} {
+        context_{config, options, rope_inverse_frequencies(config), {}, {}} {
     std::memset(gradients_.data(), 0, static_cast<size_t>(gradients_.bytes()));
-    for (const ParameterInfo& info : parameters_) context_.weights.push_back(leaf(info));
+    if (options.dtype != Dtype::kFloat32) {
+      rounded_ = HostBlock(parameter_elements(parameters_) * dtype_bytes(options.dtype));
+    }
+    for (const ParameterInfo& info : parameters_) add_leaf(info);
   }
 
   const ModelConfig& config() const override { return context_.config; }
@@ -38,10 +41,11 @@ class LlamaModelOnHost final : public LlamaModel {
   int64_t heads() const override { return context_.config.num_attention_heads; }
   int64_t kv_heads() const override { return context_.config.num_key_value_heads; }
   int64_t head_dim() const override { return context_.config.resolved_head_dim(); }
-  Dtype dtype() const override { return Dtype::kFloat32; }
+  Dtype dtype() const override { return context_.options.dtype; }
 
   std::unique_ptr<SegmentRun> start(const RankTokens& tokens, double loss_scale,
                                     bool training) override {
+    round_parameters();
     return start_llama_run(context_, tokens, loss_scale, training);
   }
 
@@ -51,16 +55,31 @@ class LlamaModelOnHost final : public LlamaModel {
             static_cast<size_t>(block.bytes() / kFloatBytes)};
   }
 
-  at::Tensor leaf(const ParameterInfo& info) {
-    at::Tensor value = at::from_blob(floats(values_).data() + info.offset, info.shape, at::kFloat);
+  // What the leaves lie over.
+  const HostBlock& weights() const { return rounded_.bytes() > 0 ? rounded_ : values_; }
+
+  void add_leaf(const ParameterInfo& info) {
+    std::byte* const data = weights().data() + info.offset * dtype_bytes(dtype());
+    at::Tensor value = at::from_blob(data, info.shape, context_.type());
     value.requires_grad_(true);
-    value.mutable_grad() =
-        at::from_blob(floats(gradients_).data() + info.offset, info.shape, at::kFloat);
-    return value;
+    context_.gradients.push_back(
+        at::from_blob(floats(gradients_).data() + info.offset, info.shape, at::kFloat));
+    if (dtype() == Dtype::kFloat32) value.mutable_grad() = context_.gradients.back();
+    context_.weights.push_back(std::move(value));
+  }
+
+  // Behind autograd's back: passes that are alive hold the same values, because parameters change
+  // between steps only.
+  void round_parameters() {
+    if (rounded_.bytes() == 0) return;
+    const std::vector<int64_t> size = {static_cast<int64_t>(floats(values_).size())};
+    at::from_blob(rounded_.data(), size, context_.type())
+        .copy_(at::from_blob(values_.data(), size, at::kFloat));
   }
 
   std::vector<ParameterInfo> parameters_;
   HostBlock values_;
+  HostBlock rounded_;  // of a bf16 model
   HostBlock gradients_;
   LlamaContext context_;
 };

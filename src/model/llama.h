@@ -28,6 +28,7 @@ struct ParameterInfo {
 };
 
 struct LlamaOptions {
+  Dtype dtype = Dtype::kFloat32;  // of the weights that passes compute with, and of activations
   Recompute recompute = Recompute::kNone;
   int64_t head_chunk_rows = 1024;  // rows of logits alive at once: bounds rows × vocabulary
 };
@@ -35,6 +36,11 @@ struct LlamaOptions {
 /// A Llama-type decoder as segments. All parameters lie in one flat fp32 buffer, all gradients in
 /// another of the same layout, so that reduction, clipping and the optimizer see spans. A tied head
 /// has no parameter of its own.
+///
+/// A model in bf16 computes with rounded copies of the parameters, made anew when a pass starts: an
+/// update that is smaller than a step of bf16 is not lost, it stays in the fp32 parameters. Sums
+/// that would suffer are fp32: products inside a norm, RoPE, softmax and loss, and gradients over
+/// passes and ranks.
 class LlamaModel : public Segments {
  public:
   virtual const ModelConfig& config() const = 0;

@@ -12,14 +12,19 @@
 
 namespace cadenza {
 
-/// What the passes of one model share. A weight is a leaf over its part of the flat parameters, and
-/// its .grad a view of the flat gradients, into which autograd accumulates in place.
+/// What the passes of one model share. In fp32 a weight is a leaf over its part of the flat
+/// parameters, and its .grad that part of the flat gradients, into which autograd accumulates in
+/// place. In bf16 it is a leaf over a rounded copy, whose .grad is there only until it is gathered.
 struct LlamaContext {
   ModelConfig config;
   LlamaOptions options;
   std::vector<float> inverse_frequencies;
-  std::vector<at::Tensor> weights;  // in the order of parameter_layout
+  std::vector<at::Tensor> weights;    // in the order of parameter_layout
+  std::vector<at::Tensor> gradients;  // their parts of the flat gradients, fp32
 
+  at::ScalarType type() const {
+    return options.dtype == Dtype::kFloat32 ? at::kFloat : at::kBFloat16;
+  }
   int layers() const { return static_cast<int>(config.num_hidden_layers); }
   const at::Tensor& layer(int which_layer, LayerParameter which) const {
     return weights[layer_index(which_layer, which)];
@@ -29,10 +34,15 @@ struct LlamaContext {
   const at::Tensor& head() const {
     return weights[head_index(layers(), config.tie_word_embeddings)];
   }
+  const at::Tensor& embedding_gradient() const { return gradients[embedding_index()]; }
+  const at::Tensor& head_gradient() const {
+    return gradients[head_index(layers(), config.tie_word_embeddings)];
+  }
 };
 
-/// x · weight / rms(x), over the last dim, as part of the autograd graph when one is recorded.
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps);
+/// After a backward through parts of the model: adds bf16 gradients that autograd left at the
+/// weights to the flat gradients, and frees them. Nothing to do in fp32.
+void gather_gradients(const LlamaContext& context);
 
 /// Final norm, head and loss of all rows that have a target, `head_chunk_rows` at a time.
 struct HeadInput {
@@ -42,7 +52,7 @@ struct HeadInput {
   double loss_scale;
 };
 
-/// Fills row_losses (0 where there is no target).
+/// Fills row_losses (0 where there is no target). Logits are fp32 from the matrix product on.
 void head_loss(const HeadInput& input, std::vector<float>& row_losses);
 
 /// The same, and accumulates the gradients of head and final norm. Returns the gradient to x.

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "model/llama_context.h"
+#include "model/rms_norm.h"
 
 namespace cadenza {
 namespace {
@@ -55,8 +56,19 @@ void chunk_loss(const HeadInput& input, const ChunkRows& chunk, std::vector<floa
   const LlamaContext& context = input.context;
   const at::Tensor normed = rms_norm(input.x.index_select(0, chunk.rows), context.final_norm(),
                                      context.config.rms_norm_eps);
-  at::Tensor logits = at::linear(normed, context.head());
+  at::Tensor logits = at::linear(normed, context.head()).to(at::kFloat);
   losses_from_logits(logits, chunk, row_losses);
+}
+
+// Adds the gradient of one chunk to the head's. In bf16 the product of a chunk is rounded, their
+// sum is not.
+void add_head_gradient(const LlamaContext& context, const at::Tensor& d_logits,
+                       const at::Tensor& values) {
+  if (context.type() == at::kFloat) {
+    context.head_gradient().addmm_(d_logits.t(), values);
+  } else {
+    context.head_gradient().add_(at::mm(d_logits.t(), values));
+  }
 }
 
 // Returns the gradient to the chunk's rows of x, [n, hidden].
@@ -70,11 +82,13 @@ at::Tensor chunk_gradient(const HeadInput& input, const ChunkRows& chunk,
     normed = rms_norm(x, context.final_norm(), context.config.rms_norm_eps);
   }
   const at::Tensor values = normed.detach();
-  at::Tensor logits = at::linear(values, context.head());
+  at::Tensor logits = at::linear(values, context.head()).to(at::kFloat);
   const at::Tensor sums = losses_from_logits(logits, chunk, row_losses);
   to_logit_gradient(logits, sums, chunk, input.loss_scale);
-  context.head().mutable_grad().addmm_(logits.t(), values);
-  torch::autograd::backward({normed}, {at::mm(logits, context.head())});
+  const at::Tensor d_logits = logits.to(context.type());
+  add_head_gradient(context, d_logits, values);
+  torch::autograd::backward({normed}, {at::mm(d_logits, context.head())});
+  gather_gradients(context);
   return x.grad();
 }
 

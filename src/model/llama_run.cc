@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "model/llama_context.h"
+#include "model/rms_norm.h"
 #include "model/rope.h"
 
 namespace cadenza {
@@ -48,7 +49,7 @@ Rotation rotation_of(const std::vector<float>& frequencies, const std::vector<in
 }
 
 // Turns the pairs (i, i + dim / 2) of each head, as Hugging Face lays them out. in, out: [rows,
-// heads, dim], not the same memory.
+// heads, dim], not the same memory, any dtypes: angles, products and sums are fp32.
 void rotate(const at::Tensor& in, const Rotation& by, const at::Tensor& out) {
   const int64_t half = in.size(2) / 2;
   const at::Tensor first = in.narrow(2, 0, half);
@@ -111,6 +112,7 @@ class LlamaRun final : public SegmentRun {
     torch::autograd::Engine::get_default_engine().execute(
         graph.ends, gradients, /*keep_graph=*/false, /*create_graph=*/false,
         /*accumulate_grad=*/true);
+    gather_gradients(context_);
     d_x_ = graph.x.grad();
     if (segment > 0) {
       check_view(d_o, heads());
@@ -180,10 +182,10 @@ class LlamaRun final : public SegmentRun {
         0, at::from_blob(tokens_.ids.data(), {rows()}, at::kLong));
   }
 
-  // [rows, heads · dim] in fp32; the caller's memory where its layout allows.
+  // [rows, heads · dim] in the model's dtype; the caller's memory where its layout allows.
   at::Tensor flat_o(const RowsView& o) const {
     check_view(o, heads());
-    return tensor_over(o).reshape({rows(), heads() * head_dim()}).to(at::kFloat);
+    return tensor_over(o).reshape({rows(), heads() * head_dim()}).to(context_.type());
   }
 
   SegmentOutputs compute(int segment, at::Tensor x, const at::Tensor& o) const {
@@ -253,14 +255,14 @@ class LlamaRun final : public SegmentRun {
     gradients.push_back(rotate_back(d_qkv.q));
     gradients.push_back(rotate_back(d_qkv.k));
     // A copy: the engine may keep or overwrite what it is given.
-    gradients.push_back(at::empty({rows(), kv_heads(), head_dim()}, at::kFloat)
+    gradients.push_back(at::empty({rows(), kv_heads(), head_dim()}, context_.type())
                             .copy_(tensor_over(d_qkv.v))
                             .view({rows(), kv_heads() * head_dim()}));
     return gradients;
   }
 
   at::Tensor rotate_back(const RowsView& view) const {
-    const at::Tensor out = at::empty({view.rows, view.heads, view.dim}, at::kFloat);
+    const at::Tensor out = at::empty({view.rows, view.heads, view.dim}, context_.type());
     rotate(tensor_over(view), {rotation_.cosine, rotation_.sine.neg()}, out);
     return out.view({view.rows, view.heads * view.dim});
   }
@@ -268,9 +270,9 @@ class LlamaRun final : public SegmentRun {
   // By hand, in the order of rows: libtorch's own would make a dense vocabulary × hidden gradient
   // first.
   void accumulate_embedding() {
-    const at::Tensor d_x = d_x_.contiguous();
+    const at::Tensor d_x = d_x_.to(at::kFloat).contiguous();
     const int64_t width = context_.config.hidden_size;
-    float* const table = context_.embedding().mutable_grad().mutable_data_ptr<float>();
+    float* const table = context_.embedding_gradient().mutable_data_ptr<float>();
     for (int64_t row = 0; row < rows(); ++row) {
       const float* const from = d_x.const_data_ptr<float>() + row * width;
       float* const to = table + tokens_.ids[static_cast<size_t>(row)] * width;
@@ -321,9 +323,14 @@ void check_tokens(const RankTokens& tokens, int64_t vocab_size) {
 
 }  // namespace
 
-at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
-  const at::Tensor scale = at::rsqrt(x.pow(2).mean(-1, /*keepdim=*/true) + eps);
-  return weight * (x * scale);
+void gather_gradients(const LlamaContext& context) {
+  if (context.type() == at::kFloat) return;
+  for (size_t i = 0; i < context.weights.size(); ++i) {
+    at::Tensor& gradient = context.weights[i].mutable_grad();
+    if (!gradient.defined()) continue;
+    context.gradients[i].add_(gradient);
+    gradient.reset();
+  }
 }
 
 std::unique_ptr<SegmentRun> start_llama_run(const LlamaContext& context, const RankTokens& tokens,

@@ -304,10 +304,7 @@ TEST(Llama, BFloat16ViewsAreReadAndWritten) {
   model->start(tokens, 1, false)->forward(0, {}, exact.qkv());
   std::vector<uint16_t> q(3 * 24), k(3 * 12), v(3 * 12);
   const auto half = [](std::vector<uint16_t>& data, int64_t heads) {
-    RowsView view = contiguous_rows(nullptr, 3, heads, 6);
-    view.data = data.data();
-    view.dtype = Dtype::kBFloat16;
-    return view;
+    return contiguous_rows(data.data(), Dtype::kBFloat16, 3, heads, 6);
   };
   model->start(tokens, 1, false)->forward(0, {}, {half(q, 4), half(k, 2), half(v, 2)});
   for (size_t i = 0; i < q.size(); ++i) {

@@ -58,12 +58,28 @@ TEST(ModelMemory, PeakDoesNotGrowWithRowsTimesVocabulary) {
   }
 }
 
+// Two floats an element; a model in bf16 has rounded copies besides.
 TEST(ModelMemory, ModelsHoldParametersAndGradientsOnly) {
-  const int64_t before = MemoryCounter::current_bytes();
-  const auto model = make_llama(wide_vocabulary(), {}, 1);
-  const auto elements = static_cast<int64_t>(model->flat_parameters().size());
-  EXPECT_LE(MemoryCounter::current_bytes() - before, 2 * 4 * elements + 4096);
-  EXPECT_GE(MemoryCounter::current_bytes() - before, 2 * 4 * elements);
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16}) {
+    const int64_t before = MemoryCounter::current_bytes();
+    const auto model = make_llama(wide_vocabulary(), {.dtype = dtype}, 1);
+    const auto elements = static_cast<int64_t>(model->flat_parameters().size());
+    const int64_t expected = (dtype == Dtype::kFloat32 ? 8 : 10) * elements;
+    EXPECT_LE(MemoryCounter::current_bytes() - before, expected + 4096);
+    EXPECT_GE(MemoryCounter::current_bytes() - before, expected);
+  }
+}
+
+// What a segment keeps is bf16 but for the norms' statistics; at the peak some of one segment's
+// tensors are fp32.
+TEST(ModelMemory, ActivationsInBf16TakeHalf) {
+  ModelConfig config = wide_vocabulary();
+  config.vocab_size = 16;
+  config.hidden_size = config.intermediate_size = 64;
+  config.num_hidden_layers = 12;
+  const int64_t fp32 = peak_of_pass(config, 512, {}, true);
+  const int64_t bf16 = peak_of_pass(config, 512, {.dtype = Dtype::kBFloat16}, true);
+  EXPECT_LT(static_cast<double>(bf16), 0.55 * static_cast<double>(fp32));
 }
 
 TEST(ModelMemory, RecomputeKeepsLess) {

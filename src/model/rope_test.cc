@@ -40,11 +40,12 @@ TEST(Rope, UnscaledFrequenciesArePowersOfTheta) {
 }
 
 TEST(Rope, LongPositionsKeepTheirAngle) {
-  const std::vector<int64_t> positions = {0, 15962, 131071, 1048575};
-  const double expected[] = {1.0, -0.908015901, -0.817983499, 0.78804224};
+  const std::vector<int64_t> positions = {0, 255, 256, 257, 15962, 131071, 1048575};
+  const double expected[] = {1.0,          -0.862303608, -0.03979076, 0.819305529,
+                             -0.908015901, -0.817983499, 0.78804224};
   const RopeTable table = rope_table(rope_inverse_frequencies(llama3_config()), positions);
-  ASSERT_EQ(table.cosine.size(), 4 * 8u);
-  ASSERT_EQ(table.sine.size(), 4 * 8u);
+  ASSERT_EQ(table.cosine.size(), 7 * 8u);
+  ASSERT_EQ(table.sine.size(), 7 * 8u);
   for (size_t row = 0; row < positions.size(); ++row) {
     const double cosine = table.cosine[row * 8];
     const double sine = table.sine[row * 8];

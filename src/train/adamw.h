@@ -15,7 +15,7 @@ struct AdamWOptions {
   double weight_decay = 0.1;  // on parameters that say so
 };
 
-/// libtorch's AdamW over the model's flat buffers.
+/// libtorch's AdamW over the model's flat buffers, in fp32 whatever the model's dtype.
 class AdamW {
  public:
   virtual ~AdamW() = default;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -66,6 +67,51 @@ void expect_steps(double beta1) {
 TEST(AdamW, FollowsThePaperWithDecayOnMatricesOnly) { expect_steps(0.9); }
 
 TEST(AdamW, TakesBetaFromItsOptions) { expect_steps(0.5); }
+
+double loss_of(LlamaModel& model) {
+  const RankTokens tokens{.ids = {3, 1, 4}, .positions = {0, 0, 0}, .targets = {5, 9, 2}};
+  const auto run = model.start(tokens, 1, false);
+  std::vector<BFloat16> rows(3 * 6);
+  const RowsView zeros = contiguous_rows(rows.data(), 3, 1, 6);
+  std::vector<BFloat16> q = rows, k = rows, v = rows;
+  const auto over = [](std::vector<BFloat16>& x) { return contiguous_rows(x.data(), 3, 1, 6); };
+  for (int segment = 0; segment < model.layers(); ++segment) {
+    run->forward(segment, zeros, {over(q), over(k), over(v)});
+  }
+  run->forward(model.layers(), zeros, {});
+  double sum = 0;
+  for (const float loss : run->row_losses()) sum += loss;
+  return sum;
+}
+
+// Norm weights of 1 that shall fall by 0.0006 a step. The next bf16 number below 1 is 0.99609375:
+// weights kept in bf16 alone would never move.
+TEST(AdamW, StepsTooSmallForBf16AddUpInTheFp32Weights) {
+  const auto model = make_llama(tiny_config(), {.dtype = Dtype::kBFloat16}, 3);
+  const auto optimizer = make_adamw(*model, {.weight_decay = 0});
+  std::ranges::fill(model->flat_gradients(), 0.0f);
+  for (const ParameterInfo& info : model->parameters()) {
+    if (info.shape.size() > 1) continue;
+    std::ranges::fill(model->flat_gradients().subspan(static_cast<size_t>(info.offset),
+                                                      static_cast<size_t>(info.elements)),
+                      1.0f);
+  }
+  const double first_loss = loss_of(*model);
+  const auto norm_weight = [&] {
+    const ParameterInfo& norm = model->parameters()[1];
+    EXPECT_EQ(norm.name, "model.layers.0.input_layernorm.weight");
+    return model->flat_parameters()[static_cast<size_t>(norm.offset)];
+  };
+  for (int step = 1; step <= 100; ++step) {
+    optimizer->step(0.0006);
+    if (step == 3) {
+      EXPECT_NEAR(norm_weight(), 0.9982, 1e-5);
+      EXPECT_EQ(loss_of(*model), first_loss) << "0.9982 still rounds to 1";
+    }
+  }
+  EXPECT_NEAR(norm_weight(), 0.94, 1e-5);
+  EXPECT_NE(loss_of(*model), first_loss);
+}
 
 TEST(AdamW, LeavesGradientsAlone) {
   const auto model = make_llama(tiny_config(), {}, 3);

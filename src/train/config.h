@@ -26,7 +26,8 @@ struct TrainConfig {
   int64_t steps = 100;            // train.steps
   uint64_t seed = 1;              // train.seed
   int64_t micro_batches = 1;      // train.micro_batches
-  Dtype dtype = Dtype::kFloat32;  // train.dtype = fp32 | bf16
+  Dtype dtype = Dtype::kFloat32;  // train.dtype = fp32 | bf16: of activations and the weights that
+                                  // they meet; the optimizer's weights are fp32
   double learning_rate = 3e-4;    // train.learning_rate: the peak
   double min_learning_rate =
       3e-5;  // train.min_learning_rate: where the cosine ends; default at most the peak

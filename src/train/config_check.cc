@@ -35,10 +35,6 @@ class Checker {
              cat("at most train.learning_rate (", config_.learning_rate, ")"),
              cat(config_.min_learning_rate), "lower it");
     }
-    if (config_.dtype != Dtype::kFloat32) {
-      refuse("train.dtype", "fp32", dtype_name(config_.dtype),
-             "bf16 training needs the bf16 kernels; use fp32");
-    }
   }
 
   void check_strategies() const {

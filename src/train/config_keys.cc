@@ -135,8 +135,10 @@ Keys train_keys() {
                   FIELD(seed)),
       integer_key("train.micro_batches", {.low = 1, .high = 1 << 20},
                   "micro-batches whose gradients make one step", FIELD(micro_batches)),
-      choice_key<Dtype>("train.dtype", {{"fp32", Dtype::kFloat32}, {"bf16", Dtype::kBFloat16}},
-                        "element type of activations", FIELD(dtype)),
+      choice_key<Dtype>(
+          "train.dtype", {{"fp32", Dtype::kFloat32}, {"bf16", Dtype::kBFloat16}},
+          "element type of activations and of the weights they meet; updates are fp32",
+          FIELD(dtype)),
       number_key("train.learning_rate", kPositive, "the peak, after warm-up", FIELD(learning_rate)),
       number_key("train.min_learning_rate", {.low = 0},
                  "where the cosine ends; not given: 3e-5, or the peak where that is lower",

@@ -252,7 +252,6 @@ TEST(TrainConfig, SettingsThatCannotWorkTogetherAreRefused) {
           {"at most train.learning_rate"});
   refuses(kData, {"data.min_length=10", "data.max_length=9"},
           {"at most data.max_length (9), got 10"});
-  refuses(kData, {"train.dtype=bf16"}, {"use fp32"});
   refuses(kData, {"train.dtype=fp16"}, {"\"fp32\" or \"bf16\""});
   refuses(kData, {"runtime.schedule=pingpong"}, {"\"plain\"", "no other so far"});
   refuses(kData, {"runtime.servers=dedicated"}, {"\"in-place\"", "no other so far"});

@@ -120,7 +120,7 @@ EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocument
                     .shape = {.heads = model.heads(),
                               .kv_heads = model.kv_heads(),
                               .head_dim = model.head_dim(),
-                              .dtype = Dtype::kFloat32},
+                              .dtype = model.dtype()},
                     .tolerance = options.tolerance,
                     .tokens_per_rank = (batch.tokens() + group.size() - 1) / group.size(),
                     .deadline_seconds = options.deadline_seconds});

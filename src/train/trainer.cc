@@ -15,7 +15,7 @@ namespace cadenza {
 namespace {
 
 std::unique_ptr<LlamaModel> build_model(const TrainConfig& config) {
-  const LlamaOptions options{.recompute = config.recompute};
+  const LlamaOptions options{.dtype = config.dtype, .recompute = config.recompute};
   if (config.checkpoint.empty()) return make_llama(config.model, options, config.seed);
   auto model = load_llama(config.checkpoint, options);
   const bool special_tokens = config.data.begin_token || config.data.end_token;

@@ -7,6 +7,7 @@
 #include "base/cat.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "cli/shape_options.h"
 #include "cli/verb.h"
 #include "cli/verbs/torch/ranked_verb.h"
 #include "model/llama.h"
@@ -22,6 +23,7 @@ struct Options {
   CLI::Option* nproc_option = nullptr;
   bool json = false, per_token = false;
   int threads = 0;
+  std::string dtype = "fp32";
   EvalOptions eval;
 };
 
@@ -33,13 +35,10 @@ Json losses_json(const EvalResult& result) {
 }
 
 Json report_of(const Options& options, const EvalResult& result, const RankEnvironment& rank) {
-  Json report = {{"checkpoint", options.checkpoint},
-                 {"documents", options.documents},
-                 {"strategy", options.eval.strategy},
-                 {"loss_mean", result.loss_mean},
-                 {"perplexity", result.perplexity},
-                 {"valid_targets", result.valid_targets},
-                 {"tokens", result.tokens}};
+  Json report = {{"checkpoint", options.checkpoint},      {"documents", options.documents},
+                 {"strategy", options.eval.strategy},     {"dtype", options.dtype},
+                 {"loss_mean", result.loss_mean},         {"perplexity", result.perplexity},
+                 {"valid_targets", result.valid_targets}, {"tokens", result.tokens}};
   report["per_token_loss"] = losses_json(result);
   if (!options.eval.gradients_path.empty()) report["gradients"] = options.eval.gradients_path;
   report["made_by"] = made_by(rank, {{"tolerance", options.eval.tolerance},
@@ -78,6 +77,7 @@ void check_gradients_path(const Options& options) {
 int run(const Options& options) {
   if (options.nproc_option->count() > 0) check_nproc(options.nproc);
   find_strategy(options.eval.strategy);
+  dtype_of_option(options.dtype);
   check_gradients_path(options);
   if (options.threads < 0) {
     throw ConfigError(
@@ -100,7 +100,7 @@ int run(const Options& options) {
           },
       .body = {}};
   verb.body = [&](RankEnvironment& rank) {
-    const auto model = load_llama(options.checkpoint, {});
+    const auto model = load_llama(options.checkpoint, {.dtype = dtype_of_option(options.dtype)});
     const EvalDocuments documents =
         read_eval_documents(options.documents, model->config().vocab_size);
     const EvalResult result = evaluate(rank, *model, documents, options.eval);
@@ -126,6 +126,10 @@ VerbCall attach(CLI::App& app) {
       ->required();
   options->nproc_option =
       app.add_option("--nproc", options->nproc, "Start this many ranks on this machine");
+  app.add_option("--dtype", options->dtype,
+                 "fp32 or bf16: of activations and the weights they meet; gradients are written in "
+                 "fp32")
+      ->capture_default_str();
   app.add_option("--strategy", options->eval.strategy,
                  "Who computes which attention; any gives the same loss")
       ->capture_default_str();
