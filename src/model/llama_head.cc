@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "model/linear.h"
 #include "model/llama_context.h"
 #include "model/rms_norm.h"
 
@@ -56,7 +57,7 @@ void chunk_loss(const HeadInput& input, const ChunkRows& chunk, std::vector<floa
   const LlamaContext& context = input.context;
   const at::Tensor normed = rms_norm(input.x.index_select(0, chunk.rows), context.final_norm(),
                                      context.config.rms_norm_eps);
-  at::Tensor logits = at::linear(normed, context.head()).to(at::kFloat);
+  at::Tensor logits = product_fp32(normed, context.head().t());
   losses_from_logits(logits, chunk, row_losses);
 }
 
@@ -67,7 +68,7 @@ void add_head_gradient(const LlamaContext& context, const at::Tensor& d_logits,
   if (context.type() == at::kFloat) {
     context.head_gradient().addmm_(d_logits.t(), values);
   } else {
-    context.head_gradient().add_(at::mm(d_logits.t(), values));
+    context.head_gradient().add_(product_fp32(d_logits.t(), values));
   }
 }
 
@@ -82,12 +83,12 @@ at::Tensor chunk_gradient(const HeadInput& input, const ChunkRows& chunk,
     normed = rms_norm(x, context.final_norm(), context.config.rms_norm_eps);
   }
   const at::Tensor values = normed.detach();
-  at::Tensor logits = at::linear(values, context.head()).to(at::kFloat);
+  at::Tensor logits = product_fp32(values, context.head().t());
   const at::Tensor sums = losses_from_logits(logits, chunk, row_losses);
   to_logit_gradient(logits, sums, chunk, input.loss_scale);
   const at::Tensor d_logits = logits.to(context.type());
   add_head_gradient(context, d_logits, values);
-  torch::autograd::backward({normed}, {at::mm(d_logits, context.head())});
+  torch::autograd::backward({normed}, {product(d_logits, context.head())});
   gather_gradients(context);
   return x.grad();
 }
