@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "model/linear.h"
+#include "model/linear_layer.h"
 #include "model/llama_context.h"
 #include "model/rms_norm.h"
 

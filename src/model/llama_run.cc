@@ -16,7 +16,7 @@
 #include "base/cat.h"
 #include "base/check.h"
 #include "base/error.h"
-#include "model/linear.h"
+#include "model/linear_layer.h"
 #include "model/llama_context.h"
 #include "model/rms_norm.h"
 #include "model/rope.h"
@@ -194,17 +194,17 @@ class LlamaRun final : public SegmentRun {
     if (is_last(segment)) return {.x = x, .q = {}, .k = {}, .v = {}};
     const at::Tensor normed = norm(x, segment, kInputNorm);
     return {.x = x,
-            .q = linear(normed, context_.layer(segment, kQ)),
-            .k = linear(normed, context_.layer(segment, kK)),
-            .v = linear(normed, context_.layer(segment, kV))};
+            .q = linear_layer(normed, context_.layer(segment, kQ)),
+            .k = linear_layer(normed, context_.layer(segment, kK)),
+            .v = linear_layer(normed, context_.layer(segment, kV))};
   }
 
   at::Tensor post_attention(int layer, at::Tensor x, const at::Tensor& o) const {
-    x = x + linear(o, context_.layer(layer, kO));
+    x = x + linear_layer(o, context_.layer(layer, kO));
     const at::Tensor normed = norm(x, layer, kPostNorm);
-    const at::Tensor gate = at::silu(linear(normed, context_.layer(layer, kGate)));
-    const at::Tensor inner = gate * linear(normed, context_.layer(layer, kUp));
-    return x + linear(inner, context_.layer(layer, kDown));
+    const at::Tensor gate = at::silu(linear_layer(normed, context_.layer(layer, kGate)));
+    const at::Tensor inner = gate * linear_layer(normed, context_.layer(layer, kUp));
+    return x + linear_layer(inner, context_.layer(layer, kDown));
   }
 
   at::Tensor norm(const at::Tensor& x, int layer, LayerParameter which) const {

@@ -1,4 +1,4 @@
-#include "model/linear.h"
+#include "model/linear_layer.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Version.h>
@@ -49,7 +49,7 @@ class WideLinear : public torch::autograd::Function<WideLinear> {
 
 }  // namespace
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight) {
+at::Tensor linear_layer(const at::Tensor& x, const at::Tensor& weight) {
   return widens(x) ? WideLinear::apply(x, weight) : at::linear(x, weight);
 }
 

@@ -1,4 +1,4 @@
-#include "model/linear.h"
+#include "model/linear_layer.h"
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ TEST(Linear, RoundsABf16ProductOnce) {
   at::manual_seed(1);
   const at::Tensor x = random_bf16({37, 300}), weight = random_bf16({53, 300});
   const at::Tensor exact = at::mm(x.to(at::kDouble), weight.to(at::kDouble).t());
-  EXPECT_EQ(linear(x, weight).scalar_type(), at::kBFloat16);
-  EXPECT_LE(distance(linear(x, weight), exact), kRounding);
+  EXPECT_EQ(linear_layer(x, weight).scalar_type(), at::kBFloat16);
+  EXPECT_LE(distance(linear_layer(x, weight), exact), kRounding);
   EXPECT_LE(distance(product(x, weight.t()), exact), kRounding);
   EXPECT_EQ(product_fp32(x, weight.t()).scalar_type(), at::kFloat);
   EXPECT_LE(distance(product_fp32(x, weight.t()), exact), kRounding);
@@ -37,7 +37,7 @@ TEST(Linear, GivesTheGradientsOfTheProduct) {
   const at::Tensor x = random_bf16({37, 30}).requires_grad_(true);
   const at::Tensor weight = random_bf16({53, 30}).requires_grad_(true);
   const at::Tensor d_out = random_bf16({37, 53});
-  torch::autograd::backward({linear(x, weight)}, {d_out});
+  torch::autograd::backward({linear_layer(x, weight)}, {d_out});
   const at::Tensor wide = d_out.to(at::kDouble);
   EXPECT_LE(distance(x.grad(), at::mm(wide, weight.detach().to(at::kDouble))), kRounding);
   EXPECT_LE(distance(weight.grad(), at::mm(wide.t(), x.detach().to(at::kDouble))), kRounding);
@@ -47,7 +47,7 @@ TEST(Linear, GivesTheGradientsOfTheProduct) {
 TEST(Linear, LeavesFp32ToLibtorch) {
   at::manual_seed(3);
   const at::Tensor x = at::randn({9, 17}), weight = at::randn({5, 17});
-  EXPECT_TRUE(at::equal(linear(x, weight), at::linear(x, weight)));
+  EXPECT_TRUE(at::equal(linear_layer(x, weight), at::linear(x, weight)));
   EXPECT_TRUE(at::equal(product(x, weight.t()), at::mm(x, weight.t())));
 }
 

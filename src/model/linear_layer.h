@@ -8,7 +8,7 @@ namespace cadenza {
 /// x [rows, in] times weight [out, in] transposed, with autograd: at::linear, and where the
 /// processor has no bf16 products, the same in bf16 by way of fp32. Either way sums are fp32 and
 /// the result is rounded once, to x's type; x and weight are kept for the backward as they are.
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight);
+at::Tensor linear_layer(const at::Tensor& x, const at::Tensor& weight);
 
 /// The matrix product a · b without autograd, in fp32 whatever the type of a and b. In bf16 by
 /// the processor's own products the result has been rounded to bf16.
