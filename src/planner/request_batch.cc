@@ -22,6 +22,8 @@ void check_speeds(const Cluster& cluster) {
   }
 }
 
+}  // namespace
+
 void check_request(const PlanRequest& request) {
   CADENZA_CHECK(request.cost != nullptr);
   if (request.homes < 1 || request.homes > request.cluster.servers) {
@@ -34,8 +36,6 @@ void check_request(const PlanRequest& request) {
   }
   check_speeds(request.cluster);
 }
-
-}  // namespace
 
 Batch batch_of_request(const PlanRequest& request) {
   check_request(request);

@@ -5,9 +5,11 @@
 
 namespace cadenza {
 
-/// The request's documents with homes: as given, or by sequential fill. ConfigError where the
-/// request makes no sense (no server, more homes than servers, a speed that is not positive, a
-/// negative tolerance).
+/// ConfigError where the request makes no sense (no server, more homes than servers, a speed that
+/// is not positive, a negative tolerance).
+void check_request(const PlanRequest& request);
+
+/// The request's documents with homes: as given, or by sequential fill. Checks the request.
 Batch batch_of_request(const PlanRequest& request);
 
 }  // namespace cadenza
