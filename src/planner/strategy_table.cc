@@ -4,7 +4,10 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "planner/strategies/cad.h"
+#include "planner/strategies/fcp.h"
+#include "planner/strategies/hdp.h"
 #include "planner/strategies/home.h"
+#include "planner/strategies/wlb.h"
 #include "planner/strategy.h"
 
 namespace cadenza {
@@ -15,6 +18,12 @@ constexpr std::array kStrategies{
              &plan_home},
     Strategy{"cad", "core attention disaggregation: attention moves from loaded to free servers",
              &plan_cad},
+    Strategy{"hdp", "ByteScale: each document on as many ranks as it needs; places documents",
+             &plan_hdp, /*places_tokens=*/true},
+    Strategy{"wlb", "WLB-LLM: whole documents packed to equal work; places documents", &plan_wlb,
+             /*places_tokens=*/true},
+    Strategy{"fcp", "flexible CP: groups on any number of ranks, least makespan; places documents",
+             &plan_fcp, /*places_tokens=*/true},
 };
 
 }  // namespace
