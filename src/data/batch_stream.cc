@@ -29,7 +29,10 @@ int64_t TokenBatch::tokens() const {
 int64_t TokenBatch::targets() const { return tokens() - static_cast<int64_t>(documents.size()); }
 
 BatchStream::BatchStream(const Corpus& corpus, const BatchStreamOptions& options)
-    : corpus_(corpus), options_(options), order_(corpus.documents().size()) {
+    : corpus_(corpus),
+      options_(options),
+      order_(corpus.documents().size()),
+      deferred_(options.tokens_per_batch, options.defer_for_ranks) {
   if (options.tokens_per_batch < 1) {
     throw ConfigError(cat("[data] expected at least one token a batch, got ",
                           options.tokens_per_batch, "; raise data.tokens_per_rank"));
@@ -61,6 +64,7 @@ TokenBatch BatchStream::next() {
             " tokens (one batch), got only longer ones, which data.overflow = \"drop\" leaves out; "
             "raise data.tokens_per_rank or set data.overflow to carry or fragment"));
   }
+  ++batches_;
   return batch;
 }
 
@@ -76,19 +80,37 @@ void BatchStream::start_epoch() {
 
 TokenBatch BatchStream::fill_batch() {
   TokenBatch batch;
+  release_group();
   while (!epoch_ended() && place(take_document(), batch)) {
   }
   return batch;
 }
 
-BatchStream::Waiting BatchStream::take_document() {
-  if (!waiting_.empty()) {
-    Waiting document = std::move(waiting_.front());
-    waiting_.pop_front();
-    return document;
-  }
-  const size_t index = order_[cursor_++];
+BatchStream::Waiting BatchStream::read(size_t index) const {
   return {corpus_.read(index), 0, document_name(corpus_.documents()[index]), false};
+}
+
+/// Documents that have waited for each other begin a batch: together they fit into an empty one.
+void BatchStream::release_group() {
+  const std::vector<size_t> group = deferred_.release_group(batches_);
+  for (size_t i = group.size(); i-- > 0;) waiting_.push_front(read(group[i]));
+}
+
+/// Requires that the epoch has not ended.
+BatchStream::Waiting BatchStream::take_document() {
+  while (waiting_.empty()) {
+    if (cursor_ == order_.size()) {
+      for (const size_t index : deferred_.release_all(batches_)) waiting_.push_back(read(index));
+      break;
+    }
+    const size_t index = order_[cursor_++];
+    const int64_t length = corpus_.documents()[index].tokens;
+    if (!deferred_.defers(length)) return read(index);
+    deferred_.add(index, length, batches_);
+  }
+  Waiting document = std::move(waiting_.front());
+  waiting_.pop_front();
+  return document;
 }
 
 // Adds what fits, makes the rest wait, and tells whether the batch may take another document.

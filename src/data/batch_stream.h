@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "data/corpus.h"
+#include "data/deferred_documents.h"
 
 namespace cadenza {
 
 /// What happens to a document that does not fit into what is left of a batch. Documents keep their
-/// order in all of them.
+/// order in all of them, but for those that are deferred.
 enum class Overflow {
   // Goes to the next batch whole; one longer than a batch is cut there, the rest is carried,
   // positions restart.
@@ -27,6 +28,9 @@ struct BatchStreamOptions {
   int64_t tokens_per_batch = 0;  // ranks × tokens_per_rank
   Overflow overflow = Overflow::kCarry;
   uint64_t seed = 0;
+  // Long documents wait for others of their length, to give this many ranks equal work
+  // (DeferredDocuments); 0: none does, documents keep their order.
+  int64_t defer_for_ranks = 0;
 };
 
 /// The documents of one micro-batch; every token of it belongs to a document, there is no padding.
@@ -45,9 +49,9 @@ struct OverflowCounts {
 };
 
 /// An endless stream of batches: epoch e walks the corpus in an order drawn from (seed, e), each
-/// document once. No batch holds documents of two epochs, so an epoch's last batch may be short; a
-/// batch is never longer than tokens_per_batch. The same options give the same stream on every
-/// rank.
+/// document once, deferred ones too. No batch holds documents of two epochs, so an epoch's last
+/// batch may be short; a batch is never longer than tokens_per_batch. The same options give the
+/// same stream on every rank.
 class BatchStream {
  public:
   /// `corpus` must outlive it. DataError with kError when a document is longer than a batch.
@@ -58,6 +62,7 @@ class BatchStream {
   /// The epoch of the batch that next() gave last; -1 before the first.
   int64_t epoch() const { return epoch_; }
   const OverflowCounts& overflow() const { return counts_; }
+  const DeferralCounts& deferral() const { return deferred_.counts(); }
 
  private:
   struct Waiting {
@@ -67,7 +72,11 @@ class BatchStream {
     bool carried = false;
   };
   void start_epoch();
-  bool epoch_ended() const { return waiting_.empty() && cursor_ == order_.size(); }
+  bool epoch_ended() const {
+    return waiting_.empty() && cursor_ == order_.size() && deferred_.empty();
+  }
+  Waiting read(size_t index) const;
+  void release_group();
   Waiting take_document();
   bool place(Waiting document, TokenBatch& batch);
   TokenBatch fill_batch();
@@ -77,7 +86,9 @@ class BatchStream {
   std::vector<size_t> order_;
   size_t cursor_ = 0;
   int64_t epoch_ = -1;
+  int64_t batches_ = 0;  // filled before the one that is being filled
   std::deque<Waiting> waiting_;
+  DeferredDocuments deferred_;
   OverflowCounts counts_;
 };
 

@@ -173,6 +173,106 @@ TEST(BatchStream, EpochsArePermutationsThatDifferAndAreTheSameOnEveryRank) {
   EXPECT_NE(first, one_epoch(another, corpus));
 }
 
+TEST(BatchStream, DeferredDocumentsComeTogetherAndEachOnceAnEpoch) {
+  constexpr uint64_t kSeed = 21;
+  SCOPED_TRACE(testing::Message() << "seed " << kSeed);
+  Rng rng(kSeed);
+  for (int round = 0; round < 20; ++round) {
+    const TempFolder folder;
+    std::vector<int64_t> lengths(12, 2);
+    for (int i = 0; i < 5; ++i) lengths[static_cast<size_t>(i)] = uniform_between(rng, 3, 15);
+    const Corpus corpus = numbered_corpus(folder, lengths);
+    for (const Overflow overflow :
+         {Overflow::kCarry, Overflow::kFragment, Overflow::kDrop, Overflow::kError}) {
+      const BatchStreamOptions options{.tokens_per_batch = uniform_between(rng, 15, 24),
+                                       .overflow = overflow,
+                                       .seed = rng(),
+                                       .defer_for_ranks = uniform_between(rng, 2, 4)};
+      BatchStream stream(corpus, options), other(corpus, options);
+      for (int epoch = 0; epoch < 2; ++epoch) {
+        std::map<int32_t, int> seen;
+        const auto batches = one_epoch(stream, corpus);
+        EXPECT_EQ(batches, one_epoch(other, corpus)) << "ranks differ";
+        for (const Documents& batch : batches) {
+          for (const auto& document : batch) {
+            for (const int32_t token : document) ++seen[token];
+          }
+        }
+        for (const auto& [token, times] : seen) EXPECT_EQ(times, 1) << "token " << token;
+        EXPECT_EQ(stream.deferral().waiting, 0) << "an epoch's documents end with it";
+      }
+    }
+  }
+}
+
+// A corpus whose first epoch under `seed` gives documents of these lengths in this order: the order
+// depends on the number of documents alone.
+Corpus corpus_in_order(const TempFolder& folder, const std::vector<size_t>& lengths,
+                       uint64_t seed) {
+  const TempFolder other;
+  const Corpus ones = numbered_corpus(other, std::vector<int64_t>(lengths.size(), 1));
+  const auto count = static_cast<int64_t>(lengths.size());
+  const Documents order =
+      BatchStream(ones, {.tokens_per_batch = count, .seed = seed}).next().documents;
+  std::vector<int64_t> of_file(lengths.size());
+  for (size_t i = 0; i < lengths.size(); ++i)
+    of_file[static_cast<size_t>(order[i][0] / 16)] = static_cast<int64_t>(lengths[i]);
+  return numbered_corpus(folder, of_file);
+}
+
+std::vector<size_t> lengths_of(const TokenBatch& batch) {
+  std::vector<size_t> lengths;
+  for (const auto& document : batch.documents) lengths.push_back(document.size());
+  return lengths;
+}
+
+// Two ranks of 10: documents of 6 to 10 tokens wait for one another, and begin a batch together.
+TEST(BatchStream, DefersUntilEveryRankGetsOne) {
+  const TempFolder folder;
+  const std::vector<size_t> lengths = {9, 2, 8, 2, 2, 2, 2, 2, 2, 2, 2, 2, 7};
+  const Corpus corpus = corpus_in_order(folder, lengths, /*seed=*/4);
+  BatchStreamOptions options{.tokens_per_batch = 20, .seed = 4};
+  EXPECT_THAT(lengths_of(BatchStream(corpus, options).next()), ElementsAre(9, 2, 8));
+  options.defer_for_ranks = 2;
+  BatchStream stream(corpus, options);
+  EXPECT_THAT(lengths_of(stream.next()), testing::AllOf(testing::SizeIs(10), testing::Each(2)));
+  EXPECT_EQ(stream.deferral().waiting, 2);
+  EXPECT_THAT(lengths_of(stream.next()), ElementsAre(9, 8));
+  EXPECT_EQ(stream.deferral().delay_sum, 2);  // a batch each
+  // The last has nobody to wait for: its epoch ends.
+  EXPECT_THAT(lengths_of(stream.next()), ElementsAre(7));
+  EXPECT_EQ(stream.epoch(), 0);
+  EXPECT_EQ(stream.deferral().released, 3);
+}
+
+TEST(DeferredDocuments, KeepQueuesOfLikeLengthsAndCountDelays) {
+  // Four ranks of 8 tokens: outliers are longer than 2.
+  DeferredDocuments deferred(32, 4);
+  EXPECT_FALSE(deferred.defers(2));
+  EXPECT_TRUE(deferred.defers(3));
+  EXPECT_TRUE(deferred.defers(16));   // two fill a batch
+  EXPECT_FALSE(deferred.defers(17));  // one
+  EXPECT_FALSE(deferred.defers(33));
+  deferred.add(0, 3, 0);
+  deferred.add(1, 16, 0);
+  deferred.add(2, 5, 1);
+  deferred.add(3, 4, 1);
+  deferred.add(4, 3, 2);
+  EXPECT_TRUE(deferred.release_group(2).empty());
+  deferred.add(5, 9, 2);
+  deferred.add(6, 3, 3);
+  EXPECT_THAT(deferred.release_group(3), ElementsAre(1, 5));  // up to 16, two
+  EXPECT_THAT(deferred.release_group(3), ElementsAre(0, 3, 4, 6));
+  EXPECT_THAT(deferred.release_group(4), ElementsAre());
+  EXPECT_THAT(deferred.release_all(5), ElementsAre(2));
+  EXPECT_TRUE(deferred.empty());
+  EXPECT_EQ(deferred.counts().released, 7);
+  EXPECT_EQ(deferred.counts().longest_delay, 4);
+  EXPECT_EQ(deferred.counts().delay_sum, 3 + 1 + 3 + 2 + 1 + 0 + 4);
+  EXPECT_FALSE(DeferredDocuments(32, 1).defers(30));
+  EXPECT_FALSE(DeferredDocuments(32, 0).defers(30));
+}
+
 // Frozen: a change of the order changes every run that is repeated or continued.
 TEST(BatchStream, OrderOfASeedIsFrozen) {
   const TempFolder folder;
