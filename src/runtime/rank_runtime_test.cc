@@ -111,7 +111,7 @@ TEST_P(EveryStrategy, GivesEachRowTheAttentionOfItsWholeDocument) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EveryStrategy,
                          testing::Combine(testing::Values(1, 2, 3, 4),
-                                          testing::Values("home", "cad"),
+                                          testing::Values("home", "cad", "hdp", "wlb", "fcp"),
                                           testing::Values(Dtype::kFloat32, Dtype::kBFloat16)));
 
 class EveryDtype : public testing::TestWithParam<Dtype> {};

@@ -19,16 +19,20 @@ inline constexpr int kLayers = 2;
 inline constexpr int64_t kHeads = 6, kKvHeads = 2, kHeadDim = 8;
 inline constexpr double kDeadlineSeconds = 20;
 
-inline Plan plan_with(const std::string& strategy, const Batch& batch, int servers) {
+/// A strategy that places documents may put all of them on one rank.
+inline Plan plan_with(const std::string& name, const Batch& batch, int servers) {
   const PairsCostModel cost;
-  return find_strategy(strategy).plan({.documents = batch.documents,
-                                       .homes_given = true,
-                                       .homes = batch.homes,
-                                       .tokens_per_rank = 0,
-                                       .cluster = {.servers = servers, .speeds = {}},
-                                       .shape = {kHeads, kKvHeads, kHeadDim, Dtype::kFloat32},
-                                       .cost = &cost,
-                                       .tolerance = 0.05});
+  const Strategy& strategy = find_strategy(name);
+  int64_t tokens = 0;
+  for (const Document& document : batch.documents) tokens += document.length;
+  return strategy.plan({.documents = batch.documents,
+                        .homes_given = !strategy.places_tokens,
+                        .homes = batch.homes,
+                        .tokens_per_rank = tokens,
+                        .cluster = {.servers = servers, .speeds = {}},
+                        .shape = {kHeads, kKvHeads, kHeadDim, Dtype::kFloat32},
+                        .cost = &cost,
+                        .tolerance = 0.05});
 }
 
 /// Runs every rank of the plan as a thread, forward and backward, each against its model_of(rank).

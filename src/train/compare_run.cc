@@ -45,6 +45,8 @@ std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig&
       const StepReport report = trainers[i]->step(batches);
       Json line = metrics_line(report);
       line["strategy"] = results[i].strategy;
+      if (config.defer)
+        line["deferral"] = deferral_to_json(stream.deferral(), config.micro_batches);
       folder.write_metrics(line);
       char text[160];
       std::snprintf(text, sizeof(text), "%s step %lld: loss %.4f  %.2f s  attention max/mean %.2f",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct TrainConfig {
   CorpusOptions data;  // data.paths, .min_length, .max_length, .separator, .begin_token, .end_token
   Overflow overflow = Overflow::kCarry;  // data.overflow = carry | fragment | drop | error
   int64_t tokens_per_rank = 8192;        // data.tokens_per_rank
+  bool defer = false;                    // data.defer
 
   int64_t steps = 100;            // train.steps
   uint64_t seed = 1;              // train.seed
@@ -35,8 +37,10 @@ struct TrainConfig {
   double gradient_clip = 1.0;  // train.gradient_clip: global norm; 0 = off
   AdamWOptions adamw;          // train.beta1, .beta2, .epsilon, .weight_decay
 
-  std::string strategy = "cad";  // planner.strategy
-  double tolerance = 0.05;       // planner.tolerance
+  std::string strategy = "cad";     // planner.strategy
+  double tolerance = 0.05;          // planner.tolerance
+  std::optional<int64_t> capacity;  // planner.capacity: tokens that a rank may hold under a
+                                    // strategy that places documents; default data.tokens_per_rank
 
   double deadline_seconds =
       60;  // runtime.deadline_seconds: the longest that a rank waits for another

@@ -41,6 +41,12 @@ class Checker {
     check_strategy("planner.strategy", config_.strategy);
     for (const std::string& name : config_.compare_strategies)
       check_strategy("compare.strategies", name);
+    // Less could not hold a full batch however it is placed.
+    if (config_.capacity && *config_.capacity < config_.tokens_per_rank) {
+      refuse("planner.capacity",
+             cat("at least data.tokens_per_rank (", config_.tokens_per_rank, ")"),
+             cat(*config_.capacity), "raise it or lower data.tokens_per_rank");
+    }
   }
 
   void check_model() const {

@@ -125,6 +125,9 @@ Keys data_keys() {
       // The bound keeps ranks × tokens far from the end of int64_t.
       integer_key("data.tokens_per_rank", {.low = 1, .high = int64_t{1} << 30},
                   "room of each rank in a micro-batch, in tokens", FIELD(tokens_per_rank)),
+      boolean_key("data.defer",
+                  "long documents wait until there are enough alike to give every rank one",
+                  FIELD(defer)),
   };
 }
 
@@ -165,6 +168,11 @@ Keys run_keys() {
       number_key("planner.tolerance", {.low = 0},
                  "how far a rank's attention may lie above the mean, as a fraction",
                  FIELD(tolerance)),
+      integer_key(
+          "planner.capacity", {.low = 1, .high = int64_t{1} << 30},
+          "tokens that a rank may hold where the strategy places documents (hdp, wlb, ...); "
+          "not given: data.tokens_per_rank",
+          FIELD(capacity)),
       // A day: a longer wait is a hang. (The clock counts nanoseconds in 63 bits.)
       number_key("runtime.deadline_seconds", {.low = 0, .low_open = true, .high = 86400},
                  "longest that a rank waits for another", FIELD(deadline_seconds)),

@@ -65,12 +65,12 @@ TEST(TrainConfig, ListOfKeysIsFrozen) {
           "model.rope_scaling.low_freq_factor", "model.rope_scaling.high_freq_factor",
           "model.rope_scaling.original_max_position_embeddings", "data.paths", "data.min_length",
           "data.max_length", "data.separator", "data.begin_token", "data.end_token",
-          "data.overflow", "data.tokens_per_rank", "train.steps", "train.seed",
+          "data.overflow", "data.tokens_per_rank", "data.defer", "train.steps", "train.seed",
           "train.micro_batches", "train.dtype", "train.learning_rate", "train.min_learning_rate",
           "train.warmup_steps", "train.gradient_clip", "train.beta1", "train.beta2",
           "train.epsilon", "train.weight_decay", "planner.strategy", "planner.tolerance",
-          "runtime.deadline_seconds", "runtime.schedule", "runtime.servers", "runtime.threads",
-          "memory.recompute", "compare.strategies", "run.folder"));
+          "planner.capacity", "runtime.deadline_seconds", "runtime.schedule", "runtime.servers",
+          "runtime.threads", "memory.recompute", "compare.strategies", "run.folder"));
 }
 
 TEST(TrainConfig, EveryDefaultIsInItsOwnRangeAndEveryKeyIsExplained) {
@@ -114,6 +114,7 @@ TEST(TrainConfig, EveryKeyReachesItsOwnField) {
                         "data.end_token=false",
                         "data.overflow=\"drop\"",
                         "data.tokens_per_rank=4096",
+                        "data.defer=true",
                         "train.steps=7",
                         "train.seed=9",
                         "train.micro_batches=2",
@@ -127,6 +128,7 @@ TEST(TrainConfig, EveryKeyReachesItsOwnField) {
                         "train.weight_decay=0.2",
                         "planner.strategy=\"home\"",
                         "planner.tolerance=0.1",
+                        "planner.capacity=5000",
                         "runtime.deadline_seconds=5.0",
                         "runtime.threads=3",
                         "memory.recompute=\"segment\"",
@@ -286,6 +288,13 @@ TEST(TrainConfig, DefaultsOfWarmupAndLastRateGiveWayToAShortRunOrALowRate) {
   const TrainConfig config = read(kData, {"train.steps=3", "train.learning_rate=1e-5"});
   EXPECT_EQ(config.warmup_steps, 3);
   EXPECT_EQ(config.min_learning_rate, 1e-5);
+}
+
+TEST(TrainConfig, ACapacityHoldsAFullBatch) {
+  EXPECT_EQ(read(kData).capacity, std::nullopt);
+  EXPECT_EQ(read(kData, {"planner.capacity=8192"}).capacity, 8192);
+  refuses(kData, {"planner.capacity=8191"},
+          {"planner.capacity", "at least data.tokens_per_rank (8192), got 8191"});
 }
 
 TEST(TrainConfig, TheDemoIsValid) {

@@ -52,16 +52,20 @@ struct LossAndGradients {
   std::vector<float> gradients;
 };
 
-Plan plan_with(const std::string& strategy, const Batch& batch) {
+/// `capacity` is of strategies that place documents; 0: all of them on one rank, if they like.
+Plan plan_with(const std::string& name, const Batch& batch, int64_t capacity = 0) {
   const PairsCostModel cost;
-  return find_strategy(strategy).plan({.documents = batch.documents,
-                                       .homes_given = true,
-                                       .homes = batch.homes,
-                                       .tokens_per_rank = 0,
-                                       .cluster = {.servers = batch.homes, .speeds = {}},
-                                       .shape = {6, 2, 8, Dtype::kFloat32},
-                                       .cost = &cost,
-                                       .tolerance = 0.05});
+  const Strategy& strategy = find_strategy(name);
+  int64_t tokens = 0;
+  for (const Document& document : batch.documents) tokens += document.length;
+  return strategy.plan({.documents = batch.documents,
+                        .homes_given = !strategy.places_tokens,
+                        .homes = batch.homes,
+                        .tokens_per_rank = capacity > 0 ? capacity : tokens,
+                        .cluster = {.servers = batch.homes, .speeds = {}},
+                        .shape = {6, 2, 8, Dtype::kFloat32},
+                        .cost = &cost,
+                        .tolerance = 0.05});
 }
 
 /// One rank's part of one pass; the sums over ranks are on every rank.
@@ -155,7 +159,7 @@ TEST_P(EveryStrategy, GivesLossAndGradientsOfOneProcess) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EveryStrategy,
                          testing::Combine(testing::Values(1, 2, 3, 4),
-                                          testing::Values("home", "cad"),
+                                          testing::Values("home", "cad", "hdp", "wlb", "fcp"),
                                           testing::Values(Dtype::kFloat32, Dtype::kBFloat16)));
 
 TEST(EqualsOneRank, WithMoreRanksThanDocumentsAndRanksWithoutTokens) {
@@ -165,13 +169,33 @@ TEST(EqualsOneRank, WithMoreRanksThanDocumentsAndRanksWithoutTokens) {
     Rng rng(7);
     const Documents documents = random_tokens(rng, batch);
     const LossAndGradients one = run(plan_with("home", on_one_rank(batch)), documents);
-    for (const char* strategy : {"home", "cad"}) {
+    for (const char* strategy : {"home", "cad", "hdp", "wlb", "fcp"}) {
       const LossAndGradients four = run(plan_with(strategy, batch), documents);
       if (length == 1) {
         EXPECT_EQ(four.loss, 0.0);  // no target: no loss, no gradient
         for (const float gradient : four.gradients) ASSERT_EQ(gradient, 0.0f);
       } else {
         expect_equal_to_one_rank(four, one);
+      }
+    }
+  }
+}
+
+// Between every rank full to the last token and room for all of them on one rank lie ranks that
+// hold more than others, or nothing.
+TEST(EqualsOneRank, WithAnyCapacityUnderStrategiesThatPlaceDocuments) {
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    Rng rng(seed);
+    const Batch batch = random_batch(
+        rng, {.ranks = 3, .max_documents = 6, .max_length = 30, .masks = seed % 2 == 0});
+    const Documents documents = random_tokens(rng, batch);
+    const LossAndGradients one = run(plan_with("home", on_one_rank(batch)), documents);
+    int64_t tokens = 0;
+    for (const Document& document : batch.documents) tokens += document.length;
+    for (const char* strategy : {"hdp", "wlb", "fcp"}) {
+      for (const int64_t capacity : {(tokens + 2) / 3, tokens / 2 + 1}) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << strategy << ", " << capacity);
+        expect_equal_to_one_rank(run(plan_with(strategy, batch, capacity), documents), one);
       }
     }
   }

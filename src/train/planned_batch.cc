@@ -19,7 +19,8 @@ Plan make_plan(const TokenBatch& batch, const PlanSettings& settings, int ranks)
                                  .cluster = {.servers = ranks, .speeds = {}},
                                  .shape = settings.shape,
                                  .cost = &cost,
-                                 .tolerance = settings.tolerance});
+                                 .tolerance = settings.tolerance,
+                                 .options = {.capacity = settings.capacity}});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct PlanSettings {
   ModelShape shape;
   double tolerance = 0.05;
   int64_t tokens_per_rank = 0;
+  std::optional<int64_t> capacity = {};  // of strategies that place documents; tokens_per_rank
   double deadline_seconds = 60;
 };
 

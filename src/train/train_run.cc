@@ -1,5 +1,6 @@
 #include "train/train_run.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/cat.h"
@@ -20,6 +21,12 @@ std::string progress_text(const StepReport& report) {
   return text;
 }
 
+std::string deferral_text(const Json& deferral) {
+  return cat("deferred documents: ", deferral["released_documents"], ", by ",
+             deferral["mean_delay_steps"], " steps on average, ", deferral["longest_delay_steps"],
+             " at most");
+}
+
 std::string overflow_text(const OverflowCounts& counts) {
   return cat("documents that overflowed a batch: ", counts.carried, " carried to the next, ",
              counts.cut, " cut, ", counts.dropped, " dropped");
@@ -30,7 +37,19 @@ std::string overflow_text(const OverflowCounts& counts) {
 BatchStreamOptions stream_options(const TrainConfig& config, int ranks) {
   return {.tokens_per_batch = ranks * config.tokens_per_rank,
           .overflow = config.overflow,
-          .seed = config.seed};
+          .seed = config.seed,
+          .defer_for_ranks = config.defer ? ranks : 0};
+}
+
+Json deferral_to_json(const DeferralCounts& counts, int64_t micro_batches) {
+  const auto steps = [&](int64_t batches) {
+    return static_cast<double>(batches) / static_cast<double>(micro_batches);
+  };
+  const auto released = static_cast<double>(std::max<int64_t>(counts.released, 1));
+  return {{"released_documents", counts.released},
+          {"waiting_documents", counts.waiting},
+          {"mean_delay_steps", steps(counts.delay_sum) / released},
+          {"longest_delay_steps", steps(counts.longest_delay)}};
 }
 
 std::vector<TokenBatch> next_micro_batches(BatchStream& stream, int64_t count) {
@@ -61,6 +80,7 @@ void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& mad
     const StepReport report = trainer.step(next_micro_batches(stream, config.micro_batches));
     Json line = metrics_line(report);
     line["epoch"] = stream.epoch();
+    if (config.defer) line["deferral"] = deferral_to_json(stream.deferral(), config.micro_batches);
     folder.write_metrics(line);
     progress.update(step + 1, progress_text(report));
     if (speaks && !report.updated && !warned) {
@@ -70,6 +90,8 @@ void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& mad
     }
   }
   progress.finish();
+  if (speaks && config.defer)
+    log_info(deferral_text(deferral_to_json(stream.deferral(), config.micro_batches)));
   const OverflowCounts& overflow = stream.overflow();
   if (speaks && overflow.carried + overflow.cut + overflow.dropped > 0)
     log_info(overflow_text(overflow));

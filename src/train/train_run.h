@@ -13,6 +13,9 @@ void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& mad
 /// The next micro-batches of one step.
 std::vector<TokenBatch> next_micro_batches(BatchStream& stream, int64_t count);
 
+/// How long documents have waited since the start, in optimizer steps of this many micro-batches.
+Json deferral_to_json(const DeferralCounts& counts, int64_t micro_batches);
+
 /// The stream of batches that a configuration describes, for this many ranks.
 BatchStreamOptions stream_options(const TrainConfig& config, int ranks);
 
