@@ -144,6 +144,25 @@ TEST_P(EveryStrategy, PlansABatchWithoutDocuments) {
   EXPECT_TRUE(!outcome.refusal.empty() || strategy.plan(request).tasks.empty());
 }
 
+// What the tests above rest on: a wrong plan is seen, and its request made small.
+TEST(TryToPlan, SeesAMissingTaskAndAnOverfullRank) {
+  const Strategy& home = find_strategy("home");
+  const Strategy forgets{"home", "", [](const PlanRequest& request) {
+                           Plan plan = find_strategy("home").plan(request);
+                           if (!plan.tasks.empty()) plan.tasks.pop_back();
+                           return plan;
+                         }};
+  const PlanRequest request = request_of_seed(0, home);
+  EXPECT_EQ(try_to_plan(home, request).trouble, "");
+  EXPECT_NE(try_to_plan(forgets, request).trouble, "");
+  EXPECT_EQ(shrink(forgets, request).documents.size(), 1u);
+
+  const Strategy overfills{"home", "", home.plan, /*places_tokens=*/true};
+  PlanRequest narrow = request;
+  narrow.options.capacity = 1;
+  EXPECT_NE(try_to_plan(overfills, narrow).trouble, "");
+}
+
 std::vector<const char*> names() {
   std::vector<const char*> names;
   for (const Strategy& strategy : all_strategies()) names.push_back(strategy.name);

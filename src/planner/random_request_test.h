@@ -83,12 +83,12 @@ inline Cluster random_cluster(Rng& rng) {
     for (int i = 0; i < cluster.servers; ++i)
       cluster.speeds.push_back(0.25 * static_cast<double>(int64_t{1} << uniform_below(rng, 5)));
   }
-  if (cluster.servers % 2 == 0 && uniform_below(rng, 2) == 0) cluster.servers_per_node = 2;
+  if (uniform_below(rng, 2) == 0) cluster.servers_per_node = 2;  // of an odd number one is alone
   return cluster;
 }
 
-/// Without homes. `tokens_per_rank` is enough; options.capacity, where given, may be just too
-/// little.
+/// Without homes; of some documents only a part of the queries, or none. `tokens_per_rank` is
+/// enough; options.capacity, where given, may be just too little.
 inline PlanRequest random_request(Rng& rng, MaskShape shape, const CostModel& cost) {
   PlanRequest request;
   request.cluster = random_cluster(rng);
@@ -99,6 +99,10 @@ inline PlanRequest random_request(Rng& rng, MaskShape shape, const CostModel& co
   int64_t tokens = 0;
   for (Document& document : request.documents) {
     document.mask = random_mask(rng, shape, document.length);
+    if (uniform_below(rng, 8) == 0) {
+      document.queries.begin = uniform_between(rng, 0, document.length);
+      document.queries.end = uniform_between(rng, document.queries.begin, document.length);
+    }
     tokens += document.length;
   }
   const int64_t least = (tokens + request.homes - 1) / request.homes;
@@ -138,9 +142,9 @@ inline std::string describe(const PlanRequest& request) {
        << request.options.capacity.value_or(0) << "; documents";
   for (const Document& document : request.documents) {
     const Mask& mask = document.mask;
-    text << "\n  " << document.length << " " << mask_kind_name(mask.kind) << " window "
-         << mask.window << " sinks " << mask.sinks << " chunk " << mask.chunk << " prefix "
-         << mask.prefix;
+    text << "\n  " << document.length << " queries " << document.queries << " "
+         << mask_kind_name(mask.kind) << " window " << mask.window << " sinks " << mask.sinks
+         << " chunk " << mask.chunk << " prefix " << mask.prefix;
     for (const Piece& piece : mask.explicit_pieces)
       text << " (q " << piece.q << " kv " << piece.kv << " band " << piece.band << ")";
     for (const Shard& shard : document.shards) text << " " << shard.rows << "@" << shard.home;

@@ -52,6 +52,14 @@ TEST(Hdp, SpreadsADocumentThatWouldTakeLongerThanTheMean) {
   EXPECT_LT(balance_of(plan, request.cluster, kPairs).max_over_mean, 1.05);
 }
 
+// The rank whose tail ends k eighths before the end needs the keys before it that it does not hold.
+TEST(Hdp, MovesThreeQuartersOfTheKeysThatARingWouldMove) {
+  const PlanRequest request = request_for({4096}, 4, 1024);
+  const Traffic traffic = forward_traffic(plan_hdp(request), request.shape);
+  EXPECT_EQ(traffic.kv_bytes, 3 * 3 * 4096 / 4 * request.shape.kv_row_bytes());
+  EXPECT_EQ(traffic.q_bytes + traffic.o_bytes, 0);
+}
+
 TEST(Hdp, IsPackingWhereEveryDegreeIsOne) {
   PlanRequest request = request_for({7, 7, 7, 7, 7, 7, 7, 7}, 8, 8);
   const Plan plan = plan_hdp(request);
