@@ -7,25 +7,13 @@
 #include "base/cat.h"
 #include "planner/apportion.h"
 #include "planner/home_tasks.h"
-#include "planner/request_batch.h"
+#include "planner/placing_strategy.h"
 
 namespace cadenza {
 namespace {
 
-/// The documents, nowhere yet.
-Batch unplaced(const PlanRequest& request, const char* strategy) {
-  check_request(request);
-  if (request.homes_given) {
-    throw NotApplicable(cat("[", strategy, "] expected documents that lie nowhere yet, got homes; ",
-                            "this strategy places documents itself: leave the homes out"));
-  }
-  Batch batch{.homes = request.homes, .documents = request.documents};
-  for (Document& document : batch.documents) document.shards.clear();
-  return batch;
-}
-
 int64_t capacity_for(const Batch& batch, const PlanRequest& request, const char* strategy) {
-  const int64_t capacity = request.options.capacity.value_or(request.tokens_per_rank);
+  const int64_t capacity = capacity_of(request);
   int64_t tokens = 0;
   for (const Document& document : batch.documents) tokens += document.length;
   const int64_t least = (tokens + batch.homes - 1) / batch.homes;
@@ -62,7 +50,7 @@ DocumentPlacement::DocumentPlacement(const PlanRequest& request, const char* str
     : strategy_(strategy),
       cost_model_(request.cost),
       servers_(request.cluster.servers),
-      batch_(unplaced(request, strategy)),
+      batch_(unplaced_batch(request, strategy)),
       capacity_(capacity_for(batch_, request, strategy)),
       loads_(request.cluster, request.homes, capacity_) {
   for (const Document& document : batch_.documents) {
