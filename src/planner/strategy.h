@@ -22,8 +22,8 @@ enum class Placement { kFill, kFree };
 /// How long `cad` may search: milliseconds, for planning while a step runs; or seconds.
 enum class Effort { kQuick, kThorough };
 
-/// `mesh` cuts the tokens into as many chunks as there are homes; each computes q_chunks × kv_chunks
-/// of the chunk pairs, and their product is the number of homes. {1, n} is ring.
+/// `mesh` cuts the tokens into as many chunks as there are homes; each computes q_chunks ×
+/// kv_chunks of the chunk pairs, and their product is the number of homes. {1, n} is ring.
 struct MeshShape {
   int q_chunks = 1;
   int kv_chunks = 1;
