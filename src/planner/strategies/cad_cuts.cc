@@ -1,18 +1,13 @@
 #include "planner/strategies/cad_cuts.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "planner/strategies/cad_ranges.h"
 #include "planner/tile.h"
 
 namespace cadenza {
 namespace {
-
-/// Rows of a rectangle as multiples of the number at which Q + O bytes equal K + V bytes. The cost
-/// is flat around 1 (6 % more at 0.7 and 1.4), but a document may be too short for the best
-/// proportion, and rows held change it.
-constexpr std::array kProportions{0.35, 0.6, 0.8, 1.0, 1.25, 1.7, 2.6};
 
 int64_t tiles_in(Range range) { return (range.end + kTile - 1) / kTile - range.begin / kTile; }
 
@@ -45,65 +40,6 @@ int64_t first_reaching(int64_t last, double wanted, const Value& value) {
   return high;
 }
 
-/// Collects the cuts of one box: a part of an item from which late rows × early keys are taken.
-class BoxCuts {
- public:
-  BoxCuts(const CadState& state, const Piece& box, Amount amount, std::vector<Cut>& cuts)
-      : state_(state), box_(box), amount_(amount), cuts_(cuts) {}
-
-  /// Cuts in several proportions around `rows`, with all rows, and with all keys.
-  void collect(double rows) {
-    const int64_t all = tiles_in(box_.q);
-    int64_t previous = 0;
-    for (const double proportion : kProportions) {
-      const double tiles = std::round(rows * proportion / kTile);
-      const auto n = static_cast<int64_t>(std::clamp(tiles, 1.0, static_cast<double>(all)));
-      if (n != previous) with_rows(n);
-      previous = n;
-    }
-    if (all != previous) with_rows(all);
-    with_all_keys();
-  }
-
- private:
-  /// The last `tiles` tiles of rows, with the keys that they see.
-  Piece rows_of(int64_t tiles) const {
-    const Range rows = last_tiles(box_.q, tiles);
-    return {rows, trim({rows, box_.kv, box_.band}).kv, box_.band};
-  }
-
-  /// The last `tiles` tiles of rows, with as many early keys as make the amount.
-  void with_rows(int64_t tiles) {
-    const Piece rows = rows_of(tiles);
-    if (rows.kv.empty()) return;
-    keep(tiles_in(rows.kv), [&](int64_t keys) {
-      return Piece{rows.q, first_tiles(rows.kv, keys), rows.band};
-    });
-  }
-
-  /// All keys, with as many late rows as make the amount.
-  void with_all_keys() {
-    keep(tiles_in(box_.q), [&](int64_t tiles) { return rows_of(tiles); });
-  }
-
-  template <typename BoxOf>
-  void keep(int64_t last, const BoxOf& box_of) {
-    const auto cost_of = [&](int64_t n) {
-      const Piece part = trim(box_of(n));
-      return part.q.empty() ? 0.0 : state_.cost(part);
-    };
-    int64_t n = first_reaching(last, amount_.wanted, cost_of);
-    double cost = cost_of(n);
-    if (cost > amount_.most) cost = --n > 0 ? cost_of(n) : 0.0;
-    if (cost > 0 && cost <= amount_.most) cuts_.push_back({box_of(n), trim(box_of(n)), cost});
-  }
-
-  const CadState& state_;
-  const Piece box_;
-  const Amount amount_;
-  std::vector<Cut>& cuts_;
-};
-
 /// The part of `held` inside `range` whose ends are tiles, ends of the range, or ends of a shard.
 Range snapped(Range held, Range range, const std::vector<Shard>& shards) {
   Range inside = intersect(held, range);
@@ -124,35 +60,100 @@ Piece covering_tiles(const Piece& box) {
   return {q.empty() ? q : intersect(tiles, box.q), box.kv, box.band};
 }
 
-/// The largest range of a set inside `range`, snapped; empty where there is none.
-Range largest_held(const RangeSet& held, Range range, const std::vector<Shard>& shards) {
-  Range largest;
-  for (const Range& r : held.ranges()) {
-    const Range inside = snapped(r, range, shards);
-    if (inside.size() > largest.size()) largest = inside;
-  }
-  return largest;
-}
-
 }  // namespace
 
-std::vector<Cut> cuts_for(const CadState& state, int id, Rank receiver, Amount amount) {
-  const WorkItem& item = state.item(id);
-  const Piece& whole = item.piece;
-  const double row_bytes = static_cast<double>(state.request().shape.q_row_bytes() +
-                                               state.request().shape.o_row_bytes());
-  const double rows = state.bytes_per_root_cost() * std::sqrt(amount.wanted) / (2 * row_bytes);
-  std::vector<Cut> cuts;
-  BoxCuts(state, whole, amount, cuts).collect(rows);
-  if (const CadState::Rows* held = state.rows_held(receiver, item.document)) {
-    const auto& shards = state.batch().documents[static_cast<size_t>(item.document)].shards;
-    for (const Piece& box : {Piece{whole.q, largest_held(held->kv, whole.kv, shards), whole.band},
-                             Piece{largest_held(held->q, whole.q, shards), whole.kv, whole.band}}) {
-      const Piece inside = covering_tiles(box);
-      if (!inside.q.empty() && inside != whole) BoxCuts(state, inside, amount, cuts).collect(rows);
-    }
+BoxCuts::BoxCuts(const CadState& state, const Piece& box, Amount amount)
+    : state_(state), box_(box), amount_(amount), all_tiles_(tiles_in(box.q)) {}
+
+Piece BoxCuts::rows_of(int64_t tiles) const {
+  const Range rows = last_tiles(box_.q, tiles);
+  return {rows, trim({rows, box_.kv, box_.band}).kv, box_.band};
+}
+
+std::optional<Cut> BoxCuts::with_rows(int64_t tiles) const {
+  if (state_.counts_pairs() && box_.band.lowest == Band::kUnboundedBelow) {
+    return counted_with_rows(tiles);
   }
-  return cuts;
+  const Piece rows = rows_of(tiles);
+  if (rows.kv.empty()) return std::nullopt;
+  return reaching(tiles_in(rows.kv), [&](int64_t keys) {
+    return Piece{rows.q, first_tiles(rows.kv, keys), rows.band};
+  });
+}
+
+// Without a lowest bound and counting pairs: the keys up to `wide` are seen by all n rows, and the
+// i-th key after them by n − i. So w keys make n·w pairs, less the triangle t·(t + 1) / 2 of the
+// t = w − wide keys that are not seen by all.
+std::optional<Cut> BoxCuts::counted_with_rows(int64_t tiles) const {
+  const Range rows = last_tiles(box_.q, tiles);
+  const auto n = static_cast<double>(rows.size());
+  const int64_t seen = std::min(box_.kv.end, rows.end + box_.band.highest);  // by the last row
+  if (seen <= box_.kv.begin) return std::nullopt;
+  const auto wide = static_cast<double>(rows.begin + box_.band.highest + 1 - box_.kv.begin);
+  double width = amount_.wanted / n;
+  if (width > wide) {
+    // n·(wide + t) − t·(t + 1) / 2 = wanted, the smaller root
+    const double b = n - 0.5, c = amount_.wanted - n * wide;
+    const double inside = b * b - 2 * c;
+    width = inside > 0 ? wide + b - std::sqrt(inside) : static_cast<double>(seen);
+  }
+  const auto pairs_to = [&](int64_t end) {
+    return static_cast<double>(count_pairs({rows, {box_.kv.begin, end}, box_.band}));
+  };
+  const double exact =
+      std::min(static_cast<double>(seen), width + static_cast<double>(box_.kv.begin));
+  auto edge = (static_cast<int64_t>(std::ceil(exact - 1e-6)) + kTile - 1) / kTile * kTile;
+  edge = std::min(edge, seen);
+  if (edge <= box_.kv.begin) return std::nullopt;
+  double cost = pairs_to(edge);
+  if (cost > amount_.most) {
+    edge = (edge - 1) / kTile * kTile;
+    if (edge <= box_.kv.begin) return std::nullopt;
+    cost = pairs_to(edge);
+    if (cost > amount_.most) return std::nullopt;
+  }
+  const Piece box{rows, {box_.kv.begin, edge}, box_.band};
+  const Piece part{
+      {std::max(rows.begin, box_.kv.begin - box_.band.highest), rows.end}, box.kv, box_.band};
+  return Cut{box, part, cost};
+}
+
+std::optional<Cut> BoxCuts::with_all_keys() const {
+  return reaching(all_tiles_, [&](int64_t tiles) { return rows_of(tiles); });
+}
+
+template <typename BoxOf>
+std::optional<Cut> BoxCuts::reaching(int64_t last, const BoxOf& box_of) const {
+  const auto cost_of = [&](int64_t n) {
+    const Piece part = trim(box_of(n));
+    return part.q.empty() ? 0.0 : state_.cost(part);
+  };
+  int64_t n = first_reaching(last, amount_.wanted, cost_of);
+  double cost = cost_of(n);
+  if (cost > amount_.most) cost = --n > 0 ? cost_of(n) : 0.0;
+  if (cost <= 0 || cost > amount_.most) return std::nullopt;
+  return Cut{box_of(n), trim(box_of(n)), cost};
+}
+
+Piece held_box(const CadState& state, int id, Rank receiver, Range Piece::*side) {
+  const WorkItem& item = state.item(id);
+  Piece box = item.piece;
+  const int c = state.find_cell(item.document, receiver);
+  if (c < 0) return {{}, {}, box.band};
+  const WorkCell& cell = state.cell(c);
+  OrderedRanges held(cell.home.size() + cell.items.size());
+  for (const Range& home : cell.home) held.add(home);
+  for (const int other : cell.items) held.add(state.item(other).piece.*side);
+  const auto& shards = state.batch().documents[static_cast<size_t>(item.document)].shards;
+  Range largest;
+  held.visit_union([&](Range r) {
+    if (intersect(r, box.*side).size() <= largest.size()) return;
+    const Range inside = snapped(r, box.*side, shards);
+    if (inside.size() > largest.size()) largest = inside;
+  });
+  if (largest.empty()) return {{}, {}, box.band};
+  box.*side = largest;
+  return covering_tiles(box);
 }
 
 }  // namespace cadenza

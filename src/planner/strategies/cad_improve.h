@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+
+#include "planner/strategies/cad_moves.h"
+
+namespace cadenza {
+
+struct ImproveOptions {
+  int64_t work = 0;  // evaluations of moves after which it stops
+  double noise = 0.1;
+  uint64_t seed = 1;
+};
+
+/// Search: clears a few documents, wholly or in part, brings all servers under their caps again by
+/// noisy moves, and keeps the result where it moves fewer bytes. Needs a state without a server
+/// above its cap; leaves one.
+void improve(CadState& state, const ImproveOptions& options);
+
+}  // namespace cadenza
