@@ -4,7 +4,6 @@
 #include <numeric>
 #include <tuple>
 
-#include "base/cat.h"
 #include "planner/apportion.h"
 #include "planner/home_tasks.h"
 #include "planner/placing_strategy.h"
@@ -13,17 +12,8 @@ namespace cadenza {
 namespace {
 
 int64_t capacity_for(const Batch& batch, const PlanRequest& request, const char* strategy) {
-  const int64_t capacity = capacity_of(request);
-  int64_t tokens = 0;
-  for (const Document& document : batch.documents) tokens += document.length;
-  const int64_t least = (tokens + batch.homes - 1) / batch.homes;
-  if (capacity < least) {
-    throw NeedsCapacity(
-        cat("[", strategy, "] expected room for ", tokens, " tokens on ", batch.homes,
-            " ranks, got ", capacity, " tokens a rank; needs capacity ", least),
-        least);
-  }
-  return std::min(capacity, kMaxTokens);
+  check_even_capacity(batch, request, strategy);
+  return std::min(capacity_of(request), kMaxTokens);
 }
 
 /// What the document, placed, costs its ranks: of all its queries, whatever the plan covers.

@@ -107,8 +107,11 @@ inline PlanRequest random_request(Rng& rng, MaskShape shape, const CostModel& co
   }
   const int64_t least = (tokens + request.homes - 1) / request.homes;
   request.tokens_per_rank = least + uniform_between(rng, 0, least);
-  if (uniform_below(rng, 2) == 0)
-    request.options.capacity = uniform_between(rng, std::max<int64_t>(1, least - 1), 3 * least);
+  if (uniform_below(rng, 2) == 0) {
+    const bool at_the_edge = uniform_below(rng, 4) == 0;
+    request.options.capacity =
+        std::max<int64_t>(1, uniform_between(rng, least - 1, at_the_edge ? least + 1 : 3 * least));
+  }
   request.shape = {.heads = 6, .kv_heads = 2, .head_dim = 8};
   request.cost = &cost;
   request.tolerance = 0.05;

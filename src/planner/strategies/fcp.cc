@@ -52,9 +52,8 @@ void place_group(const AtomicGroup& group, Rank first, int degree, DocumentPlace
 
 Plan plan_fcp(const PlanRequest& request) {
   DocumentPlacement placement(request, "fcp");
-  std::vector<int64_t> lengths;
-  for (const Document& document : request.documents) lengths.push_back(document.length);
-  const AtomicGroups packed = pack_atomic_groups(lengths, placement.ranks(), placement.capacity());
+  const AtomicGroups packed =
+      pack_atomic_groups(request.documents, placement.ranks(), placement.capacity());
   const std::vector<int> degrees = degrees_of(packed, placement);
   Rank first = 0;
   for (size_t i = 0; i < degrees.size(); ++i) {

@@ -1,25 +1,14 @@
 #include "planner/strategies/fcp_groups.h"
 
-#include <algorithm>
-#include <numeric>
 #include <set>
 #include <utility>
 
+#include "planner/best_fit.h"
+
 namespace cadenza {
-namespace {
 
-std::vector<int> longest_first(std::span<const int64_t> lengths) {
-  std::vector<int> order(lengths.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return lengths[static_cast<size_t>(a)] > lengths[static_cast<size_t>(b)];
-  });
-  return order;
-}
-
-}  // namespace
-
-AtomicGroups pack_atomic_groups(std::span<const int64_t> lengths, int ranks, int64_t capacity) {
+AtomicGroups pack_atomic_groups(const std::vector<Document>& documents, int ranks,
+                                int64_t capacity) {
   AtomicGroups packed;
   std::set<std::pair<int64_t, size_t>> rooms;  // (room, group)
   int64_t ranks_left = ranks;
@@ -28,8 +17,8 @@ AtomicGroups pack_atomic_groups(std::span<const int64_t> lengths, int ranks, int
     packed.groups[group].tokens += length;
     rooms.emplace(room - length, group);
   };
-  for (const int document : longest_first(lengths)) {
-    const int64_t length = lengths[static_cast<size_t>(document)];
+  for (const int document : longest_first(documents)) {
+    const int64_t length = documents[static_cast<size_t>(document)].length;
     const auto best = rooms.lower_bound({length, 0});
     if (best != rooms.end()) {
       const auto [room, group] = *best;

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
+
+#include "core/batch.h"
 
 namespace cadenza {
 
@@ -21,6 +22,7 @@ struct AtomicGroups {
 /// Best fit decreasing: each document, longest first, goes to the group with the least room that
 /// holds it, else makes a group of as many ranks as it needs. `capacity` is tokens a rank, >= 1.
 /// O(n log n).
-AtomicGroups pack_atomic_groups(std::span<const int64_t> lengths, int ranks, int64_t capacity);
+AtomicGroups pack_atomic_groups(const std::vector<Document>& documents, int ranks,
+                                int64_t capacity);
 
 }  // namespace cadenza

@@ -21,8 +21,8 @@ using testing::Le;
 const PairsCostModel kPairs;
 
 TEST(AtomicGroups, AreBestFitDecreasing) {
-  const std::vector<int64_t> lengths = {3, 25, 7, 6, 4, 2, 5};
-  const AtomicGroups packed = pack_atomic_groups(lengths, 6, 10);
+  const AtomicGroups packed =
+      pack_atomic_groups(documents_of_lengths({3, 25, 7, 6, 4, 2, 5}), 6, 10);
   EXPECT_TRUE(packed.left_over.empty());
   ASSERT_EQ(packed.groups.size(), 4u);
   EXPECT_THAT(packed.groups[0].documents, ElementsAre(1, 6));  // 25 + 5 on three ranks
@@ -34,8 +34,7 @@ TEST(AtomicGroups, AreBestFitDecreasing) {
 }
 
 TEST(AtomicGroups, LeaveOverWhatFitsNowhere) {
-  const std::vector<int64_t> lengths = {6, 6, 6, 2};
-  const AtomicGroups packed = pack_atomic_groups(lengths, 2, 10);
+  const AtomicGroups packed = pack_atomic_groups(documents_of_lengths({6, 6, 6, 2}), 2, 10);
   EXPECT_EQ(packed.groups.size(), 2u);
   EXPECT_THAT(packed.left_over, ElementsAre(2));
 }

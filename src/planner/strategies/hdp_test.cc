@@ -6,6 +6,7 @@
 #include "core/verify_plan.h"
 #include "planner/balance.h"
 #include "planner/placement_request_test.h"
+#include "planner/strategies/packed.h"
 
 namespace cadenza {
 namespace {
@@ -61,11 +62,13 @@ TEST(Hdp, MovesThreeQuartersOfTheKeysThatARingWouldMove) {
 }
 
 TEST(Hdp, IsPackingWhereEveryDegreeIsOne) {
-  PlanRequest request = request_for({7, 7, 7, 7, 7, 7, 7, 7}, 8, 8);
-  const Plan plan = plan_hdp(request);
-  EXPECT_THAT(tokens_per_rank(plan), Each(7));
-  EXPECT_EQ(forward_traffic(plan, request.shape).total(), 0);
-  for (size_t i = 0; i < 8; ++i) EXPECT_EQ(degree_of(plan, i), 1);
+  // Each longer than half of the capacity, so that packing has no choice but the order of ranks.
+  PlanRequest request = request_for({51, 60, 57, 55, 59}, 6, 100);
+  request.tolerance = 0.5;
+  Plan packed = plan_packed(request);
+  packed.strategy = "hdp";
+  EXPECT_EQ(plan_hdp(request), packed);
+  EXPECT_EQ(forward_traffic(packed, request.shape).total(), 0);
 }
 
 TEST(Hdp, HoldsMoreTokensWhereWorkIsLess) {
