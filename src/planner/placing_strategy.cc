@@ -12,6 +12,8 @@ Batch unplaced_batch(const PlanRequest& request, const char* strategy) {
                             "this strategy places tokens itself: leave the homes out"));
   }
   Batch batch{.homes = request.homes, .documents = request.documents};
+  for (Document& document : batch.documents) document.shards = {{{0, document.length}, 0}};
+  check_batch(batch);  // lengths and queries; anywhere will do
   for (Document& document : batch.documents) document.shards.clear();
   return batch;
 }

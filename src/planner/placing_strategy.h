@@ -6,7 +6,8 @@
 /// What strategies share that choose all homes themselves.
 namespace cadenza {
 
-/// The request's documents without homes. Checks the request; NotApplicable where it gives homes.
+/// The request's documents without homes. Checks the request and the documents' lengths and queries
+/// (DataError); NotApplicable where it gives homes.
 Batch unplaced_batch(const PlanRequest& request, const char* strategy);
 
 /// Tokens that a rank may hold.

@@ -111,7 +111,9 @@ TEST_P(EveryStrategy, GivesEachRowTheAttentionOfItsWholeDocument) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EveryStrategy,
                          testing::Combine(testing::Values(1, 2, 3, 4),
-                                          testing::Values("home", "cad", "hdp", "wlb", "fcp"),
+                                          testing::Values("home", "cad", "packed",
+                                                          "per_document_cp", "ulysses", "basp",
+                                                          "hdp", "wlb", "fcp"),
                                           testing::Values(Dtype::kFloat32, Dtype::kBFloat16)));
 
 class EveryDtype : public testing::TestWithParam<Dtype> {};

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+#include <set>
+
 #include "core/traffic.h"
 #include "core/verify_plan.h"
 #include "planner/placement_request_test.h"
@@ -97,6 +100,40 @@ TEST(Mesh, RefusesOtherShapesAndNamesTheNearest) {
               ThrowsMessage<NotApplicable>(HasSubstr("nearest: 3 x 2")));
   request.options.mesh = MeshShape{.q_chunks = 0, .kv_chunks = 6};
   EXPECT_THROW(plan_mesh(request), NotApplicable);
+}
+
+Rank home_of(const Document& document, int64_t row) {
+  for (const Shard& shard : document.shards)
+    if (shard.rows.contains(row)) return shard.home;
+  return -1;
+}
+
+TEST(Mesh, BringsOneChunkARound) {
+  PlanRequest request = one_document(12, Mask::Kind::kFull);
+  for (const int a : {1, 2, 3, 12}) {
+    request.options.mesh = MeshShape{.q_chunks = a, .kv_chunks = 12 / a};
+    const Plan plan = plan_mesh(request);
+    using Chunk = std::pair<bool, Rank>;  // of keys or of queries, where it lives
+    std::map<std::pair<Rank, Chunk>, int> arrival;
+    const auto needs = [&](const Task& task, bool keys, int64_t row) {
+      const Rank home = home_of(plan.batch.documents[0], row);
+      if (home == task.server) return;
+      const auto at = arrival.insert({{task.server, {keys, home}}, task.round}).first;
+      at->second = std::min(at->second, task.round);
+    };
+    for (const Task& task : plan.tasks) {
+      for (int64_t row = task.piece.q.begin; row < task.piece.q.end; ++row) needs(task, false, row);
+      for (int64_t row = task.piece.kv.begin; row < task.piece.kv.end; ++row)
+        needs(task, true, row);
+    }
+    std::map<Rank, std::set<int>> rounds;
+    for (const auto& [chunk, round] : arrival)
+      EXPECT_TRUE(rounds[chunk.first].insert(round).second) << "two chunks in round " << round;
+    for (const auto& [server, of_server] : rounds) {
+      EXPECT_EQ(*of_server.begin(), 1) << "server " << server;
+      EXPECT_EQ(*of_server.rbegin(), a + 12 / a - 2) << "server " << server;
+    }
+  }
 }
 
 TEST(MeshRounds, BringNextWhatUnlocksMost) {
