@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <queue>
 
 #include "base/check.h"
 
@@ -79,15 +81,32 @@ std::optional<Rank> RankLoads::first_to_finish(int64_t tokens, double cost) cons
   return static_cast<Rank>(search.found.second);
 }
 
+/// Best first: of all nodes seen, the least loaded is opened next, so ranks come in their order.
 std::vector<Rank> RankLoads::least_loaded(size_t count, int64_t tokens) const {
+  struct Seen {
+    double time;
+    size_t first_leaf, node, leaves;
+    bool operator>(const Seen& other) const {
+      return std::pair(time, first_leaf) > std::pair(other.time, other.first_leaf);
+    }
+  };
+  std::priority_queue<Seen, std::vector<Seen>, std::greater<>> seen;
+  const auto see = [&](size_t node, size_t first_leaf, size_t leaves) {
+    if (tree_[node].room >= tokens) seen.push({tree_[node].time, first_leaf, node, leaves});
+  };
   std::vector<Rank> ranks;
-  for (Rank rank = 0; rank < ranks_; ++rank) {
-    if (room(rank) >= tokens) ranks.push_back(rank);
+  see(1, 0, leaves_);
+  while (!seen.empty() && ranks.size() < count) {
+    const Seen next = seen.top();
+    seen.pop();
+    if (next.leaves == 1) {
+      ranks.push_back(static_cast<Rank>(next.first_leaf));
+      continue;
+    }
+    const size_t half = next.leaves / 2;
+    see(2 * next.node, next.first_leaf, half);
+    see(2 * next.node + 1, next.first_leaf + half, half);
   }
-  const auto end = ranks.begin() + static_cast<std::ptrdiff_t>(std::min(count, ranks.size()));
-  std::partial_sort(ranks.begin(), end, ranks.end(),
-                    [&](Rank a, Rank b) { return std::pair(time(a), a) < std::pair(time(b), b); });
-  ranks.erase(end, ranks.end());
   return ranks;
 }
 

@@ -30,7 +30,7 @@ class RankLoads {
   /// has that room. O(log ranks), and more where less loaded ranks have no room.
   std::optional<Rank> first_to_finish(int64_t tokens, double cost) const;
   /// The `count` least loaded of the ranks with room for `tokens`; fewer where there are not so
-  /// many. O(ranks + count log count).
+  /// many. O(count log ranks), and more where less loaded ranks have no room.
   std::vector<Rank> least_loaded(size_t count, int64_t tokens) const;
   /// The fewest ranks that together have room for `tokens`, roomiest first. Requires that all have.
   std::vector<Rank> roomiest(int64_t tokens) const;

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "base/rng.h"
 
 namespace cadenza {
@@ -24,6 +26,17 @@ TEST(RankLoads, FindsWhoFinishesFirstAmongThoseWithRoom) {
   EXPECT_THAT(loads.roomiest(9), ElementsAre(0, 1, 2));
 }
 
+std::vector<Rank> least_loaded_of_all(const RankLoads& loads, int ranks, int64_t tokens) {
+  std::vector<Rank> order;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    if (loads.room(rank) >= tokens) order.push_back(rank);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](Rank a, Rank b) { return loads.time(a) < loads.time(b); });
+  if (order.size() > 4) order.resize(4);
+  return order;
+}
+
 TEST(RankLoads, FindsTheSameAsLookingAtEveryRank) {
   Rng rng(5);
   for (int round = 0; round < 50; ++round) {
@@ -41,6 +54,7 @@ TEST(RankLoads, FindsTheSameAsLookingAtEveryRank) {
         if (!first || end(rank) < end(*first)) first = rank;
       }
       ASSERT_EQ(loads.first_to_finish(tokens, cost), first) << "seed 5, round " << round;
+      ASSERT_EQ(loads.least_loaded(4, tokens), least_loaded_of_all(loads, cluster.servers, tokens));
       if (first) loads.add(*first, tokens, cost);
     }
   }
