@@ -132,6 +132,24 @@ TEST_P(EveryStrategy, KeepsToGivenHomesOrRefusesThem) {
   }
 }
 
+// Half of all real lengths are odd, and some documents are shorter than there are servers.
+TEST_P(EveryStrategy, PlansOddLengthsOnAnyNumberOfServers) {
+  const Strategy& strategy = find_strategy(GetParam());
+  for (const int servers : {1, 2, 3, 4, 7}) {
+    PlanRequest request;
+    request.documents = documents_of_lengths({16385, 4097, 255, 1, 2, 3});
+    request.homes = request.cluster.servers = servers;
+    request.cluster.servers_per_node = 2;
+    request.tokens_per_rank = 20744;  // all
+    request.cost = &kPairs;
+    const Outcome outcome = try_to_plan(strategy, request);
+    EXPECT_EQ(outcome.trouble, "") << servers << " servers";
+    EXPECT_EQ(outcome.needs_capacity, false) << outcome.refusal;
+    if (!outcome.refusal.empty()) continue;
+    EXPECT_EQ(count_pairs(strategy.plan(request).batch), 142669708);
+  }
+}
+
 TEST_P(EveryStrategy, PlansABatchWithoutDocuments) {
   const Strategy& strategy = find_strategy(GetParam());
   PlanRequest request;
