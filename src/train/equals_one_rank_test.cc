@@ -159,7 +159,9 @@ TEST_P(EveryStrategy, GivesLossAndGradientsOfOneProcess) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EveryStrategy,
                          testing::Combine(testing::Values(1, 2, 3, 4),
-                                          testing::Values("home", "cad", "hdp", "wlb", "fcp"),
+                                          testing::Values("home", "cad", "packed",
+                                                          "per_document_cp", "ulysses", "basp",
+                                                          "hdp", "wlb", "fcp"),
                                           testing::Values(Dtype::kFloat32, Dtype::kBFloat16)));
 
 TEST(EqualsOneRank, WithMoreRanksThanDocumentsAndRanksWithoutTokens) {
@@ -169,7 +171,8 @@ TEST(EqualsOneRank, WithMoreRanksThanDocumentsAndRanksWithoutTokens) {
     Rng rng(7);
     const Documents documents = random_tokens(rng, batch);
     const LossAndGradients one = run(plan_with("home", on_one_rank(batch)), documents);
-    for (const char* strategy : {"home", "cad", "hdp", "wlb", "fcp"}) {
+    for (const char* strategy :
+         {"home", "cad", "packed", "per_document_cp", "ulysses", "basp", "hdp", "wlb", "fcp"}) {
       const LossAndGradients four = run(plan_with(strategy, batch), documents);
       if (length == 1) {
         EXPECT_EQ(four.loss, 0.0);  // no target: no loss, no gradient
