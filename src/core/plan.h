@@ -17,8 +17,8 @@ struct Task {
   Range heads;  // query heads; empty = all
   Rank server = 0;
   int round = 0;     // rows of round r travel while round r - 1 computes
-  Rank via = kHome;  // kHome: rows come from their home; else from a server that held them in an
-                     // earlier round
+  Rank via = kHome;  // kHome: rows come from their home; else those that the server does not hold
+                     // yet come from this one, which has held them since an earlier round
 
   static constexpr Rank kHome = -1;
   bool operator==(const Task&) const = default;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "core/arrivals.h"
 #include "core/coverage.h"
 #include "core/overlap.h"
 
@@ -188,6 +189,10 @@ void prove(const Plan& plan) {
   }
   const int64_t heads = named_heads(plan);
   for (size_t i = 0; i < tasks_of.size(); ++i) DocumentProof(plan, i, tasks_of[i], heads).run();
+  if (moves_in_rounds(plan)) {
+    const int64_t named = std::max<int64_t>(heads, 1);
+    arrivals_of(plan, named, named);  // refuses a relay that does not hold what it passes on
+  }
 }
 
 }  // namespace

@@ -4,28 +4,23 @@
 //   3. who has it: needed rows cut at the shards of their document give, for each (home, server)
 //   pair, the same rows in the
 //      home's coordinates and in the server's;
-//   4. the tasks in coordinates of the server layout.
+//   4. the tasks in coordinates of the server layout;
+//   5. where the plan has rounds: which rows come in which round, and from whom
+//   (program/input_rounds).
 #include <algorithm>
 #include <map>
 
 #include "base/cat.h"
 #include "base/check.h"
+#include "core/arrivals.h"
+#include "core/needed_rows.h"
+#include "program/append_run.h"
+#include "program/input_rounds.h"
 #include "program/rank_program.h"
 #include "program/row_layout.h"
 
 namespace cadenza {
 namespace {
-
-void refuse_rounds(const Plan& plan) {
-  for (size_t id = 0; id < plan.tasks.size(); ++id) {
-    const Task& task = plan.tasks[id];
-    if (task.round == 0 && task.via == Task::kHome) continue;
-    throw PlanError(cat(
-        "[program] task ", id, " of strategy ", plan.strategy, " has round ", task.round,
-        " and via ", task.via,
-        "; this runtime moves all rows in one round from their homes: expected round 0, no via"));
-  }
-}
 
 /// First row of every shard in its home's buffers, by document and shard.
 std::vector<std::vector<int64_t>> home_rows_of_shards(const Batch& batch,
@@ -42,16 +37,6 @@ std::vector<std::vector<int64_t>> home_rows_of_shards(const Batch& batch,
   return first_rows;
 }
 
-/// Appends, growing the last run where the new one continues it. The order of packed rows stays the
-/// same.
-void append_run(std::vector<RowRun>& runs, const RowRun& run) {
-  if (!runs.empty() && runs.back().heads == run.heads && runs.back().rows.end == run.rows.begin) {
-    runs.back().rows.end = run.rows.end;
-  } else {
-    runs.push_back(run);
-  }
-}
-
 /// Both ends of what one home sends to one server.
 struct Link {
   PeerRows at_home, at_server;
@@ -62,6 +47,7 @@ class Compiler {
   Compiler(const Plan& plan, int64_t heads, int64_t kv_heads)
       : plan_(plan),
         heads_(heads),
+        kv_heads_(kv_heads),
         needs_(needed_rows(plan, heads, kv_heads)),
         home_rows_(static_cast<size_t>(plan.servers), 0),
         shard_first_rows_(home_rows_of_shards(plan.batch, home_rows_)),
@@ -80,6 +66,13 @@ class Compiler {
       link_server(rank);
     }
     place_tasks();
+    if (moves_in_rounds(plan_)) {
+      add_input_rounds({plan_, shard_first_rows_, q_layouts_, kv_layouts_}, heads_, kv_heads_,
+                       programs_);
+    } else {
+      for (RankProgram& program : programs_)
+        program.rounds = {{.from_home = program.as_home, .of_homes = program.as_server}};
+    }
     return std::move(programs_);
   }
 
@@ -156,6 +149,7 @@ class Compiler {
 
   const Plan& plan_;
   const int64_t heads_;
+  const int64_t kv_heads_;
   const std::vector<ServerNeeds> needs_;
   std::vector<int64_t> home_rows_;  // by rank
   const std::vector<std::vector<int64_t>> shard_first_rows_;
@@ -168,7 +162,6 @@ class Compiler {
 std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads) {
   CADENZA_CHECK(heads >= 1 && kv_heads >= 1 && heads % kv_heads == 0, heads, " heads, ", kv_heads,
                 " kv heads");
-  refuse_rounds(plan.plan());
   const int64_t named = named_heads(plan.plan());
   if (named != 0 && named != heads) {
     throw PlanError(cat("[program] the plan's tasks name ", named, " query heads, the model has ",

@@ -23,7 +23,17 @@ struct AttendTask {
   Range q, kv;
   Band band;
   Range heads;
+  int round = 0;
   bool merge = false;  // another task of this rank reads the same rows of q: outputs are merged
+};
+
+/// Q, K and V that move for one round of tasks, while the round before computes. Only the forward
+/// has rounds: gradients are sums that a server returns once, to their homes.
+struct InputRound {
+  std::vector<PeerRows> from_home;  // to each server: rows of this rank's home layout
+  std::vector<PeerRows> passed_on;  // to each server: rows of this rank's server layout
+  // What comes: from homes, and from servers that pass rows on. Rows of this rank's server layout.
+  std::vector<PeerRows> of_homes, of_relays;
 };
 
 /// What one rank does for one batch in every layer, forward and backward. Everything is known
@@ -37,6 +47,11 @@ struct AttendTask {
 ///             server: send dQ by .q, dK, dV by .kv back;  home: add them in the order of ranks
 ///
 /// A rank that is its own server is listed among its peers: those rows are copied, not sent.
+///
+/// Q, K and V come round by round: one where the plan names no rounds, and it is then as_home and
+/// as_server. What round r + 1 needs is sent when the rows of round r have come, so a rank waits
+/// only for what its peers send before they compute that round: by induction from round 0, which
+/// waits for nothing, no wait is circular.
 struct RankProgram {
   Rank rank = 0;
   int64_t home_rows = 0;      // rows of the home layout: this rank's tokens
@@ -46,10 +61,10 @@ struct RankProgram {
   std::vector<PeerRows> as_home;    // servers that read rows of this rank, in the order of ranks
   std::vector<PeerRows> as_server;  // homes whose rows this rank reads, in the order of ranks
   std::vector<AttendTask> tasks;    // in task-id order
+  std::vector<InputRound> rounds;   // as many on every rank, at least one
 };
 
-/// The program of every rank, by rank. PlanError for what the runtime cannot do exactly (rounds and
-/// relays).
+/// The program of every rank, by rank. PlanError where the tasks name another number of heads.
 std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads);
 
 /// Bytes that this rank sends to others in one layer: rows and their gradients in the shape's

@@ -15,12 +15,20 @@ ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape) {
   constexpr int64_t kFloatBytes = 4;                              // of LSE and D
   const int64_t row = shape.head_dim * dtype_bytes(shape.dtype);  // of one head
   ProgramBytes bytes;
+  const auto add_inputs = [&](const std::vector<PeerRows>& servers) {
+    for (const PeerRows& server : servers) {
+      if (server.peer == program.rank) continue;
+      bytes.forward_q += rows_times_heads(server.q) * row;
+      bytes.forward_kv += 2 * rows_times_heads(server.kv) * row;
+    }
+  };
+  for (const InputRound& round : program.rounds) {
+    add_inputs(round.from_home);
+    add_inputs(round.passed_on);
+  }
   for (const PeerRows& server : program.as_home) {
     if (server.peer == program.rank) continue;
-    const int64_t q = rows_times_heads(server.q), kv = rows_times_heads(server.kv);
-    bytes.forward_q += q * row;
-    bytes.forward_kv += 2 * kv * row;
-    bytes.backward_q += q * (row + 2 * kFloatBytes);
+    bytes.backward_q += rows_times_heads(server.q) * (row + 2 * kFloatBytes);
   }
   for (const PeerRows& home : program.as_server) {
     if (home.peer == program.rank) continue;

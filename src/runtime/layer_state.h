@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "model/segments.h"
 #include "runtime/exchange.h"
@@ -28,12 +29,18 @@ struct ServerBuffers {
   RowBuffer dq, dk, dv;  // fp32 until they are sent
 };
 
+/// Exchanges of one round of Q, K, V: sent by homes, and passed on by servers.
+struct RoundExchanges {
+  std::unique_ptr<Exchange> of_homes, of_relays;
+};
+
 /// One layer of one pass: what its actions hand to one another.
 struct LayerState {
   HomeBuffers home;
   ServerBuffers server;
   RowBuffer dq, dk, dv;                   // summed at home; then for the segment's backward
-  std::unique_ptr<Exchange> to_server;    // Q, K, V; then dO, LSE, D
+  std::vector<RoundExchanges> inputs;     // Q, K, V, by round
+  std::unique_ptr<Exchange> to_server;    // dO, LSE, D
   std::unique_ptr<Exchange> from_server;  // O, LSE; then dQ, dK, dV
 };
 

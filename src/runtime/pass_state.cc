@@ -1,10 +1,12 @@
 #include "runtime/pass_state.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "base/check.h"
 #include "base/interrupt.h"
 #include "runtime/stopwatch.h"
 
@@ -14,18 +16,23 @@ namespace {
 // Layers' exchanges count up from here; collectives have tags of their own, far above
 // (comm/group.h).
 constexpr Tag kFirstTag = 1;
-// Exchanges of one layer that may be alive at once: to and from the server, forward and backward.
-enum : Tag { kInputs, kOutputs, kGradientInputs, kGradientOutputs, kTagsPerLayer };
+// Exchanges of one layer that may be alive at once; from kInputs on two for each round, of what
+// homes send and of what servers pass on.
+enum : Tag { kOutputs, kGradientInputs, kGradientOutputs, kInputs };
 
 /// What is added up stays in fp32 until it is whole.
 constexpr Dtype kSums = Dtype::kFloat32;
 
 constexpr float kNoKeys = -std::numeric_limits<float>::infinity();
 
+/// All tasks, those of a round together, in task-id order within it.
 std::vector<AttentionTask> attention_tasks(const RankProgram& program) {
+  std::vector<AttendTask> by_round = program.tasks;
+  std::stable_sort(by_round.begin(), by_round.end(),
+                   [](const AttendTask& a, const AttendTask& b) { return a.round < b.round; });
   std::vector<AttentionTask> tasks;
-  tasks.reserve(program.tasks.size());
-  for (const AttendTask& task : program.tasks) {
+  tasks.reserve(by_round.size());
+  for (const AttendTask& task : by_round) {
     tasks.push_back({.q_begin = task.q.begin,
                      .q_rows = task.q.size(),
                      .kv_begin = task.kv.begin,
@@ -37,6 +44,13 @@ std::vector<AttentionTask> attention_tasks(const RankProgram& program) {
                      .merge = task.merge});
   }
   return tasks;
+}
+
+/// How many tasks each round has.
+std::vector<size_t> tasks_per_round(const RankProgram& program) {
+  std::vector<size_t> counts(program.rounds.size(), 0);
+  for (const AttendTask& task : program.tasks) ++counts[static_cast<size_t>(task.round)];
+  return counts;
 }
 
 }  // namespace
@@ -51,6 +65,7 @@ PassState::PassState(Group& group, Backend& backend, Segments& model, double dea
       pass_(pass),
       run_(model.start(pass.tokens, pass.loss_scale, pass.training)),
       tasks_(attention_tasks(pass.program)),
+      tasks_per_round_(tasks_per_round(pass.program)),
       layers_(static_cast<size_t>(model.layers())) {}
 
 void PassState::execute(const Action& action) {
@@ -107,14 +122,8 @@ void PassState::send_inputs(int layer) {
   server.q = server_q_rows(dtype_);
   server.k = server_kv_rows(dtype_);
   server.v = server_kv_rows(dtype_);
-  const ExchangePart at_server[] = {{server.q.view(), RowsOf::kQ},
-                                    {server.k.view(), RowsOf::kKv},
-                                    {server.v.view(), RowsOf::kKv}};
-  const ExchangePart at_home[] = {
-      {home.q.view(), RowsOf::kQ}, {home.k.view(), RowsOf::kKv}, {home.v.view(), RowsOf::kKv}};
-  state.to_server = new_exchange(layer, kInputs);
-  state.to_server->expect(pass_.program.as_server, at_server);
-  state.to_server->send(pass_.program.as_home, at_home);
+  state.inputs.resize(pass_.program.rounds.size());
+  start_round(layer, 0);
 
   home.o = zeroed(home_q_rows(kSums));
   home.lse = statistics(pass_.program.home_rows);
@@ -124,27 +133,60 @@ void PassState::send_inputs(int layer) {
   state.from_server->expect(pass_.program.as_home, partials);
 }
 
+void PassState::start_round(int layer, size_t round) {
+  LayerState& state = layers_[static_cast<size_t>(layer)];
+  const InputRound& rows = pass_.program.rounds[round];
+  const auto parts = [](const RowBuffer& q, const RowBuffer& k, const RowBuffer& v) {
+    return std::array{ExchangePart{q.view(), RowsOf::kQ}, ExchangePart{k.view(), RowsOf::kKv},
+                      ExchangePart{v.view(), RowsOf::kKv}};
+  };
+  const auto at_home = parts(state.home.q, state.home.k, state.home.v);
+  const auto at_server = parts(state.server.q, state.server.k, state.server.v);
+  RoundExchanges& exchanges = state.inputs[round];
+  const Tag tag = kInputs + 2 * static_cast<Tag>(round);
+  exchanges.of_homes = new_exchange(layer, tag);
+  exchanges.of_homes->expect(rows.of_homes, at_server);
+  exchanges.of_homes->send(rows.from_home, at_home);
+  exchanges.of_relays = new_exchange(layer, tag + 1);
+  exchanges.of_relays->expect(rows.of_relays, at_server);
+  exchanges.of_relays->send(rows.passed_on, at_server);
+}
+
+void PassState::receive_round(int layer, size_t round) {
+  LayerState& state = layers_[static_cast<size_t>(layer)];
+  ServerBuffers& server = state.server;
+  const auto unpack = [&](const PeerRows& peer, auto parts) {
+    backend_.unpack_rows(parts[0], peer.q, server.q.view());
+    backend_.unpack_rows(parts[1], peer.kv, server.k.view());
+    backend_.unpack_rows(parts[2], peer.kv, server.v.view());
+  };
+  state.inputs[round].of_homes->receive(deadline_seconds_, unpack);
+  state.inputs[round].of_relays->receive(deadline_seconds_, unpack);
+}
+
 void PassState::attend_forward(int layer) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
   ServerBuffers& server = state.server;
-  state.to_server->receive(deadline_seconds_, [&](const PeerRows& home, auto parts) {
-    backend_.unpack_rows(parts[0], home.q, server.q.view());
-    backend_.unpack_rows(parts[1], home.kv, server.k.view());
-    backend_.unpack_rows(parts[2], home.kv, server.v.view());
-  });
-  {
+  const size_t rounds = pass_.program.rounds.size();
+  // One call merges its partials in fp32 whatever the output; partials of several calls need it.
+  server.o = zeroed(server_q_rows(rounds == 1 ? dtype_ : kSums));
+  server.lse = statistics(pass_.program.server_q_rows);
+  backend_.fill(server.lse.view(), kNoKeys);
+  std::span<const AttentionTask> tasks = tasks_;
+  for (size_t round = 0; round < rounds; ++round) {
+    receive_round(layer, round);
+    if (round + 1 < rounds) start_round(layer, round + 1);
     const Stopwatch watch(times_.attention_seconds);
-    server.o = zeroed(server_q_rows(dtype_));
-    server.lse = statistics(pass_.program.server_q_rows);
-    backend_.fill(server.lse.view(), kNoKeys);
     backend_.attention_forward({.shape = attention_shape(),
-                                .tasks = tasks_,
+                                .tasks = tasks.first(tasks_per_round_[round]),
                                 .q = server.q.view(),
                                 .k = server.k.view(),
                                 .v = server.v.view(),
                                 .o = server.o.view(),
                                 .lse = server.lse.view()});
+    tasks = tasks.subspan(tasks_per_round_[round]);
   }
+  server.o = in_model_dtype(std::move(server.o));
   const ExchangePart partials[] = {{server.o.view(), RowsOf::kQ}, {server.lse.view(), RowsOf::kQ}};
   state.from_server->send(pass_.program.as_server, partials);
   server.o = RowBuffer();
@@ -162,7 +204,10 @@ void PassState::merge_outputs(int layer) {
     backend_.apply_sinks(sinks->logits, home.o.view(), home.lse.view());
   }
   home.o = in_model_dtype(std::move(home.o));
-  settle(state.to_server);
+  for (RoundExchanges& round : state.inputs) {
+    settle(round.of_homes);
+    settle(round.of_relays);
+  }
   settle(state.from_server);
 }
 
@@ -303,7 +348,10 @@ RowsView PassState::arriving(const RowBuffer& sums) const {
 }
 
 std::unique_ptr<Exchange> PassState::new_exchange(int layer, Tag kind) {
-  const Tag tag = kFirstTag + static_cast<Tag>(layer) * kTagsPerLayer + kind;
+  const auto tags_per_layer = kInputs + 2 * static_cast<Tag>(pass_.program.rounds.size());
+  const Tag tag = kFirstTag + static_cast<Tag>(layer) * tags_per_layer + kind;
+  CADENZA_CHECK(tag < kFirstCollectiveTag, "layer ", layer, ", ", pass_.program.rounds.size(),
+                " rounds");
   return std::make_unique<Exchange>(group_, backend_, tag, exchange_times_);
 }
 

@@ -20,6 +20,9 @@ class PassState {
  private:
   void segment_forward(int segment);
   void send_inputs(int layer);
+  /// Posts what a round needs, from this rank's home rows and from those that it passes on.
+  void start_round(int layer, size_t round);
+  void receive_round(int layer, size_t round);
   void attend_forward(int layer);
   void merge_outputs(int layer);
   void send_gradients(int layer);
@@ -50,7 +53,8 @@ class PassState {
   const double deadline_seconds_;
   const Pass& pass_;
   std::unique_ptr<SegmentRun> run_;
-  std::vector<AttentionTask> tasks_;
+  std::vector<AttentionTask> tasks_;  // those of a round together
+  std::vector<size_t> tasks_per_round_;
   std::vector<LayerState> layers_;
   PassTimes times_;
   ExchangeTimes exchange_times_;
