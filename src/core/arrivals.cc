@@ -1,7 +1,7 @@
 // For each server and document, tasks are visited by (round, id). What a task reads and the server
-// does not hold yet arrives in its round, from its home or from the task's relay. Head ranges of the
-// document's tasks cut the heads into intervals that every task reads wholly or not at all; each has
-// its own set of held rows.
+// does not hold yet arrives in its round, from its home or from the task's relay. Head ranges of
+// the document's tasks cut the heads into intervals that every task reads wholly or not at all;
+// each has its own set of held rows.
 #include "core/arrivals.h"
 
 #include <algorithm>
@@ -65,8 +65,7 @@ class DocumentArrivals {
       return candidate.rows.end <= rows.begin;
     });
     for (; shard != shards_.end() && shard->rows.begin < rows.end; ++shard) {
-      arrivals_.push_back(
-          {index_, intersect(rows, shard->rows), heads, read.round, shard->home});
+      arrivals_.push_back({index_, intersect(rows, shard->rows), heads, read.round, shard->home});
     }
   }
 
@@ -114,12 +113,11 @@ class Holdings {
     for (size_t server = 0; server < servers.size(); ++server) {
       for (const Arrival& arrival : servers[server].*kind_) {
         if (row_heads_held(arrival) == arrival.rows.size() * arrival.heads.size()) continue;
-        throw PlanError(cat("[verify] document ", arrival.document, ": expected server ",
-                            arrival.from, " to hold rows ", arrival.rows, " before round ",
-                            arrival.round, ", in which server ", server, " gets them via it, got ",
-                            row_heads_held(arrival), " of ",
-                            arrival.rows.size() * arrival.heads.size(),
-                            " rows x heads; correct via or round"));
+        throw PlanError(cat(
+            "[verify] document ", arrival.document, ": expected server ", arrival.from,
+            " to hold rows ", arrival.rows, " before round ", arrival.round, ", in which server ",
+            server, " gets them via it, got ", row_heads_held(arrival), " of ",
+            arrival.rows.size() * arrival.heads.size(), " rows x heads; correct via or round"));
       }
     }
   }
@@ -173,9 +171,8 @@ class Holdings {
 }  // namespace
 
 bool moves_in_rounds(const Plan& plan) {
-  return std::any_of(plan.tasks.begin(), plan.tasks.end(), [](const Task& task) {
-    return task.round != 0 || task.via != Task::kHome;
-  });
+  return std::any_of(plan.tasks.begin(), plan.tasks.end(),
+                     [](const Task& task) { return task.round != 0 || task.via != Task::kHome; });
 }
 
 std::vector<ServerArrivals> arrivals_of(const Plan& plan, int64_t heads, int64_t kv_heads) {

@@ -9,41 +9,12 @@
 #include "program/rank_program.h"
 #include "program/row_layout.h"
 #include "testing/random_batch.h"
+#include "testing/random_plan.h"
 
 namespace cadenza {
 namespace {
 
 constexpr int64_t kHeads = 6, kKvHeads = 2;
-/// Every shard's rows cut into two tasks by query and, for the second, two by key, dealt to servers
-/// at random.
-Plan random_plan(Rng& rng, const Batch& batch, int servers) {
-  Plan plan{.strategy = "random", .servers = servers, .batch = batch, .tasks = {}};
-  const auto any_server = [&] {
-    return static_cast<Rank>(uniform_below(rng, static_cast<uint64_t>(servers)));
-  };
-  for (size_t document = 0; document < batch.documents.size(); ++document) {
-    for (const Piece& piece :
-         mask_pieces(batch.documents[document].mask, batch.documents[document].length)) {
-      const int64_t q = uniform_between(rng, piece.q.begin, piece.q.end);
-      const int64_t kv = uniform_between(rng, piece.kv.begin, piece.kv.end);
-      for (const Range rows : {Range{piece.q.begin, q}, Range{q, piece.q.end}}) {
-        for (const Range keys : {Range{piece.kv.begin, kv}, Range{kv, piece.kv.end}}) {
-          const Piece part{rows, keys, piece.band};
-          if (count_pairs(part) == 0) continue;
-          const int64_t head = uniform_between(rng, 0, kHeads);
-          for (const Range heads : {Range{0, head}, Range{head, kHeads}}) {
-            if (heads.empty()) continue;
-            plan.tasks.push_back({.document = static_cast<int>(document),
-                                  .piece = part,
-                                  .heads = heads,
-                                  .server = any_server()});
-          }
-        }
-      }
-    }
-  }
-  return plan;
-}
 
 int64_t count_rows(const std::vector<RowRun>& runs) {
   int64_t rows = 0;
@@ -58,7 +29,9 @@ TEST(CompilePlan, SendsExactlyTheBytesThatTrafficCounts) {
     const int ranks = static_cast<int>(uniform_between(rng, 1, 5));
     const Batch batch =
         random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 40, .masks = true});
-    const VerifiedPlan plan = verify_plan(random_plan(rng, batch, ranks));
+    Plan drawn = random_plan(rng, batch, ranks, kHeads);
+    if (seed % 4 >= 2) drawn = with_random_rounds(rng, std::move(drawn));
+    const VerifiedPlan plan = verify_plan(std::move(drawn));
     const Dtype dtype = seed % 2 == 0 ? Dtype::kFloat32 : Dtype::kBFloat16;
     const ModelShape shape{kHeads, kKvHeads, 8, dtype};
     const int64_t o_and_lse = shape.head_dim * dtype_bytes(dtype) + 4;  // of a row and head
@@ -83,7 +56,8 @@ TEST(CompilePlan, BothEndsListTheSameRowsAndTasksStayInsideTheLayout) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
     const Batch batch = random_batch(rng, {.ranks = 3, .max_documents = 6, .max_length = 40});
-    const auto programs = compile_plan(verify_plan(random_plan(rng, batch, 3)), kHeads, kKvHeads);
+    const auto programs =
+        compile_plan(verify_plan(random_plan(rng, batch, 3, kHeads)), kHeads, kKvHeads);
     for (const RankProgram& program : programs) {
       for (const PeerRows& server : program.as_home) {
         const auto& theirs = programs[static_cast<size_t>(server.peer)].as_server;
@@ -145,12 +119,29 @@ TEST(CompilePlan, MarksTasksThatShareQueryRows) {
   EXPECT_THAT(merges, testing::ElementsAre(false, true, true, false));
 }
 
-TEST(CompilePlan, RefusesRelaysInsteadOfIgnoringThem) {
-  Batch batch = fill_sequentially(documents_of_lengths({8}), 2, 4);
-  Plan plan{.strategy = "ring", .servers = 2, .batch = batch, .tasks = {}};
+TEST(CompilePlan, SendsRowsOfALaterRoundFromTheirRelay) {
+  Plan plan{.strategy = "by hand",
+            .servers = 3,
+            .batch = fill_sequentially(documents_of_lengths({4}), 3, 4),
+            .tasks = {}};
   plan.tasks = {
-      {.document = 0, .piece = {{0, 8}, {0, 8}, Band::causal()}, .server = 1, .round = 1}};
-  EXPECT_THROW(compile_plan(verify_plan(plan), kHeads, kKvHeads), PlanError);
+      {.document = 0, .piece = {{0, 2}, {0, 2}, Band::causal()}, .server = 0},
+      {.document = 0, .piece = {{2, 3}, {0, 3}, Band::causal()}, .server = 1, .round = 3},
+      {.document = 0, .piece = {{3, 4}, {0, 3}, Band::causal()}, .server = 2, .round = 7, .via = 0},
+      {.document = 0, .piece = {{3, 4}, {3, 4}, Band::causal()}, .server = 2, .round = 7}};
+  EXPECT_EQ(compile_plan(verify_plan(plan), kHeads, kKvHeads)[0].rounds.size(), 3u);
+  plan.tasks[2].piece.kv = {0, 2};
+  plan.tasks[2].via = 1;  // keys that it got in round 3; the query is rank 0's
+  plan.tasks.push_back({.document = 0, .piece = {{3, 4}, {2, 3}, Band::causal()}, .server = 2});
+  plan.tasks.back().round = 2;  // brings the query home before
+  const auto programs = compile_plan(verify_plan(plan), kHeads, kKvHeads);
+  const InputRound& last = programs[1].rounds.back();
+  ASSERT_EQ(last.passed_on.size(), 1u);
+  EXPECT_EQ(last.passed_on[0].peer, 2);
+  EXPECT_EQ(count_rows(last.passed_on[0].kv), 2);
+  EXPECT_TRUE(last.from_home.empty());
+  ASSERT_EQ(programs[2].rounds.back().of_relays.size(), 1u);
+  EXPECT_EQ(programs[2].rounds.back().of_relays[0].peer, 1);
 }
 
 TEST(RowLayout, SharesRowsOfOverlappingRanges) {

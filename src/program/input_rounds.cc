@@ -78,13 +78,11 @@ class RoundCompiler {
         const auto index = static_cast<size_t>(shard - shards.begin());
         const int64_t first =
             places_.shard_first_rows[document][index] + rows.begin - shard->rows.begin;
-        append_run(there.from_home[server].*rows_of,
-                   {{first, first + rows.size()}, arrival.heads});
+        append_run(there.from_home[server].*rows_of, {{first, first + rows.size()}, arrival.heads});
         append_run(here.of_homes[arrival.from].*rows_of, received);
       } else {
-        append_run(
-            there.passed_on[server].*rows_of,
-            {layout(arrival.from, rows_of).locate(arrival.document, rows), arrival.heads});
+        append_run(there.passed_on[server].*rows_of,
+                   {layout(arrival.from, rows_of).locate(arrival.document, rows), arrival.heads});
         append_run(here.of_relays[arrival.from].*rows_of, received);
       }
     }

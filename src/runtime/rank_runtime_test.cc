@@ -12,6 +12,7 @@
 #include "runtime/run_plan_test.h"
 #include "testing/expect_close.h"
 #include "testing/random_batch.h"
+#include "testing/random_plan.h"
 
 namespace cadenza {
 namespace {
@@ -94,26 +95,29 @@ class EveryStrategy : public testing::TestWithParam<std::tuple<int, std::string,
 
 TEST_P(EveryStrategy, GivesEachRowTheAttentionOfItsWholeDocument) {
   const auto& [ranks, strategy, dtype] = GetParam();
+  int planned = 0;
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
     const Batch batch =
         random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 60, .masks = true});
+    const std::optional<Plan> plan = plan_if_applicable(strategy, batch, ranks);
+    if (!plan) continue;
+    ++planned;
     RecordedModel model(batch, kLayers, kHeads, kKvHeads, kHeadDim, seed, dtype);
-    run_plan(plan_with(strategy, batch, ranks), model);
+    run_plan(*plan, model);
     for (int layer = 0; layer < kLayers; ++layer) {
       for (size_t document = 0; document < batch.documents.size(); ++document) {
         expect_reference(batch, model.layer(layer), document, tolerance_of(dtype));
       }
     }
   }
+  EXPECT_GT(planned, 0) << strategy << " refuses every batch";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, EveryStrategy,
                          testing::Combine(testing::Values(1, 2, 3, 4),
-                                          testing::Values("home", "cad", "packed",
-                                                          "per_document_cp", "ulysses", "basp",
-                                                          "hdp", "wlb", "fcp"),
+                                          testing::ValuesIn(strategy_names()),
                                           testing::Values(Dtype::kFloat32, Dtype::kBFloat16)));
 
 class EveryDtype : public testing::TestWithParam<Dtype> {};
@@ -129,6 +133,28 @@ TEST_P(EveryDtype, SamePlanTwiceGivesTheSameBits) {
   EXPECT_EQ(first.layer(1).o.documents, second.layer(1).o.documents);
   EXPECT_EQ(first.layer(0).dq.documents, second.layer(0).dq.documents);
   EXPECT_EQ(first.layer(0).dk.documents, second.layer(0).dk.documents);
+}
+
+// Twice, because with rounds the order of merging is the rounds' and the task ids'.
+TEST_P(EveryDtype, RowsMayComeInRoundsAndBePassedOn) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed);
+    const int ranks = static_cast<int>(uniform_between(rng, 2, 5));
+    const Batch batch = random_batch(
+        rng, {.ranks = ranks, .max_documents = 3, .max_length = 40, .masks = seed % 2 == 0});
+    const Plan plan = with_random_rounds(rng, random_plan(rng, batch, ranks, kHeads));
+    RecordedModel model(batch, kLayers, kHeads, kKvHeads, kHeadDim, seed, GetParam());
+    RecordedModel again = model;
+    run_plan(plan, model);
+    for (int layer = 0; layer < kLayers; ++layer) {
+      for (size_t document = 0; document < batch.documents.size(); ++document)
+        expect_reference(batch, model.layer(layer), document, tolerance_of(GetParam()));
+    }
+    run_plan(plan, again);
+    EXPECT_EQ(model.layer(1).o.documents, again.layer(1).o.documents);
+    EXPECT_EQ(model.layer(0).dk.documents, again.layer(0).dk.documents);
+  }
 }
 
 TEST_P(EveryDtype, TasksMaySplitKeysAndHeadsAndServersMayHoldNoTokens) {

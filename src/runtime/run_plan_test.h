@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "planner/strategy.h"
 #include "runtime/agree_on_plan.h"
@@ -29,10 +30,26 @@ inline Plan plan_with(const std::string& name, const Batch& batch, int servers) 
                         .homes_given = !strategy.places_tokens,
                         .homes = batch.homes,
                         .tokens_per_rank = tokens,
-                        .cluster = {.servers = servers, .speeds = {}},
+                        .cluster = {.servers = servers, .speeds = {}, .servers_per_node = 2},
                         .shape = {kHeads, kKvHeads, kHeadDim, Dtype::kFloat32},
                         .cost = &cost,
                         .tolerance = 0.05});
+}
+
+inline std::vector<std::string> strategy_names() {
+  std::vector<std::string> names;
+  for (const Strategy& strategy : all_strategies()) names.emplace_back(strategy.name);
+  return names;
+}
+
+/// Nothing where the strategy refuses the request and says so.
+inline std::optional<Plan> plan_if_applicable(const std::string& name, const Batch& batch,
+                                              int servers) {
+  try {
+    return plan_with(name, batch, servers);
+  } catch (const NotApplicable&) {
+    return std::nullopt;
+  }
 }
 
 /// Runs every rank of the plan as a thread, forward and backward, each against its model_of(rank).

@@ -155,9 +155,9 @@ TEST_P(SinksOnRanks, EqualTheDefinitionAndOneRank) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, SinksOnRanks,
                          testing::Combine(testing::Values(1, 2, 3, 4),
-                                          testing::Values("home", "cad", "packed",
-                                                          "per_document_cp", "ulysses", "basp",
-                                                          "hdp", "wlb", "fcp")));
+                                          testing::Values("home", "cad", "ring", "mesh",
+                                                          "per_document_cp", "ulysses", "sap",
+                                                          "hdp")));
 
 TEST(Sinks, CountOnceWhereServersShareTheKeysOfARow) {
   // Rows 4..12 read their keys at three servers, some heads in two parts at one of them; rank 3's
