@@ -20,11 +20,10 @@ Plan ring() {
             .tasks = {}};
   for (int q = 0; q < 3; ++q) {
     for (int kv = 0; kv <= q; ++kv) {
-      plan.tasks.push_back(
-          {.document = 0,
-           .piece = {{4 * q, 4 * q + 4}, {4 * kv, 4 * kv + 4}, Band::causal()},
-           .server = q,
-           .round = q - kv});
+      plan.tasks.push_back({.document = 0,
+                            .piece = {{4 * q, 4 * q + 4}, {4 * kv, 4 * kv + 4}, Band::causal()},
+                            .server = q,
+                            .round = q - kv});
     }
   }
   return plan;
@@ -37,8 +36,8 @@ TEST(Arrivals, ComeFromHomeOrFromTheRelayInTheRoundOfTheFirstTask) {
   const auto servers = arrivals_of(plan, 1, 1);
   EXPECT_TRUE(servers[0].kv.empty());
   EXPECT_THAT(servers[1].kv, ElementsAre(Arrival{0, {0, 4}, {0, 1}, 1, 0}));
-  EXPECT_THAT(servers[2].kv, ElementsAre(Arrival{0, {4, 8}, {0, 1}, 1, 1},
-                                         Arrival{0, {0, 4}, {0, 1}, 2, 1}));
+  EXPECT_THAT(servers[2].kv,
+              ElementsAre(Arrival{0, {4, 8}, {0, 1}, 1, 1}, Arrival{0, {0, 4}, {0, 1}, 2, 1}));
   EXPECT_TRUE(servers[2].q.empty());
 }
 
@@ -69,10 +68,9 @@ TEST(Arrivals, RefuseRelaysThatDoNotHoldTheRowsYet) {
     verify_plan(in_part);
     FAIL();
   } catch (const PlanError& error) {
-    EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr("document 0"),
-                                             testing::HasSubstr("server 1"),
-                                             testing::HasSubstr("rows [0, 4)"),
-                                             testing::HasSubstr("round 2")));
+    EXPECT_THAT(error.what(),
+                testing::AllOf(testing::HasSubstr("document 0"), testing::HasSubstr("server 1"),
+                               testing::HasSubstr("rows [0, 4)"), testing::HasSubstr("round 2")));
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/units.h"
 
@@ -12,8 +13,10 @@ struct ModelShape {
   int64_t heads = 32;
   int64_t kv_heads = 8;
   int64_t head_dim = 128;
-  Dtype dtype = Dtype::kBFloat16;  // of Q, K, V and O rows on the wire
+  Dtype dtype = Dtype::kBFloat16;   // of Q, K, V, O and dO rows on the wire
+  std::optional<Dtype> grad_dtype;  // of dQ, dK and dV rows on the wire; default dtype
 
+  Dtype gradient_dtype() const { return grad_dtype.value_or(dtype); }
   int64_t q_row_bytes() const { return heads * head_dim * dtype_bytes(dtype); }
   int64_t kv_row_bytes() const { return 2 * kv_heads * head_dim * dtype_bytes(dtype); }  // K and V
   int64_t o_row_bytes() const {

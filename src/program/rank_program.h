@@ -67,8 +67,8 @@ struct RankProgram {
 /// The program of every rank, by rank. PlanError where the tasks name another number of heads.
 std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads);
 
-/// Bytes that this rank sends to others in one layer: rows and their gradients in the shape's
-/// dtype, LSE and D in fp32.
+/// Bytes that this rank sends to others in one layer: rows in the shape's dtype, dQ, dK and dV in
+/// its gradient dtype, LSE and D in fp32.
 struct ProgramBytes {
   int64_t forward_q = 0, forward_kv = 0, forward_o = 0;
   int64_t backward_q = 0;   // dO, LSE, D and dQ

@@ -14,6 +14,7 @@ int64_t rows_times_heads(const std::vector<RowRun>& runs) {
 ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape) {
   constexpr int64_t kFloatBytes = 4;                              // of LSE and D
   const int64_t row = shape.head_dim * dtype_bytes(shape.dtype);  // of one head
+  const int64_t gradient_row = shape.head_dim * dtype_bytes(shape.gradient_dtype());
   ProgramBytes bytes;
   const auto add_inputs = [&](const std::vector<PeerRows>& servers) {
     for (const PeerRows& server : servers) {
@@ -34,8 +35,8 @@ ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape) {
     if (home.peer == program.rank) continue;
     const int64_t q = rows_times_heads(home.q), kv = rows_times_heads(home.kv);
     bytes.forward_o += q * (row + kFloatBytes);
-    bytes.backward_q += q * row;
-    bytes.backward_kv += 2 * kv * row;
+    bytes.backward_q += q * gradient_row;
+    bytes.backward_kv += 2 * kv * gradient_row;
   }
   return bytes;
 }

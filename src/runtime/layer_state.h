@@ -10,7 +10,8 @@
 namespace cadenza {
 
 // Rows are in the model's dtype, sums in fp32: LSE and D, O while partials merge into it, and dQ,
-// dK, dV while they are added up. What travels is in the model's dtype, LSE and D in fp32.
+// dK, dV while they are added up. What travels is in the model's dtype, LSE and D in fp32, dQ, dK
+// and dV in the gradients' (RankRuntime::Options).
 
 /// Home-side buffers of one layer, alive from its forward until its backward.
 struct HomeBuffers {

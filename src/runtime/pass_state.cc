@@ -55,13 +55,14 @@ std::vector<size_t> tasks_per_round(const RankProgram& program) {
 
 }  // namespace
 
-PassState::PassState(Group& group, Backend& backend, Segments& model, double deadline_seconds,
-                     const Pass& pass)
+PassState::PassState(Group& group, Backend& backend, Segments& model,
+                     const RankRuntime::Options& options, const Pass& pass)
     : group_(group),
       backend_(backend),
       model_(model),
       dtype_(model.dtype()),
-      deadline_seconds_(deadline_seconds),
+      gradient_dtype_(options.gradient_dtype.value_or(model.dtype())),
+      deadline_seconds_(options.deadline_seconds),
       pass_(pass),
       run_(model.start(pass.tokens, pass.loss_scale, pass.training)),
       tasks_(attention_tasks(pass.program)),
@@ -128,7 +129,8 @@ void PassState::send_inputs(int layer) {
   home.o = zeroed(home_q_rows(kSums));
   home.lse = statistics(pass_.program.home_rows);
   backend_.fill(home.lse.view(), kNoKeys);
-  const ExchangePart partials[] = {{arriving(home.o), RowsOf::kQ}, {home.lse.view(), RowsOf::kQ}};
+  const ExchangePart partials[] = {{arriving(home.o, dtype_), RowsOf::kQ},
+                                   {home.lse.view(), RowsOf::kQ}};
   state.from_server = new_exchange(layer, kOutputs);
   state.from_server->expect(pass_.program.as_home, partials);
 }
@@ -186,7 +188,7 @@ void PassState::attend_forward(int layer) {
                                 .lse = server.lse.view()});
     tasks = tasks.subspan(tasks_per_round_[round]);
   }
-  server.o = in_model_dtype(std::move(server.o));
+  server.o = rounded(std::move(server.o), dtype_);
   const ExchangePart partials[] = {{server.o.view(), RowsOf::kQ}, {server.lse.view(), RowsOf::kQ}};
   state.from_server->send(pass_.program.as_server, partials);
   server.o = RowBuffer();
@@ -203,7 +205,7 @@ void PassState::merge_outputs(int layer) {
   if (const auto sinks = model_.sinks(layer)) {
     backend_.apply_sinks(sinks->logits, home.o.view(), home.lse.view());
   }
-  home.o = in_model_dtype(std::move(home.o));
+  home.o = rounded(std::move(home.o), dtype_);
   for (RoundExchanges& round : state.inputs) {
     settle(round.of_homes);
     settle(round.of_relays);
@@ -235,9 +237,9 @@ void PassState::send_gradients(int layer) {
   state.dq = zeroed(home_q_rows(kSums));
   state.dk = zeroed(home_kv_rows(kSums));
   state.dv = zeroed(home_kv_rows(kSums));
-  const ExchangePart sums[] = {{arriving(state.dq), RowsOf::kQ},
-                               {arriving(state.dk), RowsOf::kKv},
-                               {arriving(state.dv), RowsOf::kKv}};
+  const ExchangePart sums[] = {{arriving(state.dq, gradient_dtype_), RowsOf::kQ},
+                               {arriving(state.dk, gradient_dtype_), RowsOf::kKv},
+                               {arriving(state.dv, gradient_dtype_), RowsOf::kKv}};
   state.from_server = new_exchange(layer, kGradientOutputs);
   state.from_server->expect(pass_.program.as_home, sums);
 }
@@ -268,7 +270,7 @@ void PassState::attend_backward(int layer) {
                                  .dv = server.dv.view()});
   }
   for (RowBuffer* sums : {&server.dq, &server.dk, &server.dv}) {
-    *sums = in_model_dtype(std::move(*sums));
+    *sums = rounded(std::move(*sums), gradient_dtype_);
   }
   const ExchangePart gradients[] = {{server.dq.view(), RowsOf::kQ},
                                     {server.dk.view(), RowsOf::kKv},
@@ -280,12 +282,12 @@ void PassState::attend_backward(int layer) {
 void PassState::sum_gradients(int layer) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
   state.from_server->receive(deadline_seconds_, [&](const PeerRows& server, auto parts) {
-    backend_.add_rows(parts[0], dtype_, server.q, state.dq.view());
-    backend_.add_rows(parts[1], dtype_, server.kv, state.dk.view());
-    backend_.add_rows(parts[2], dtype_, server.kv, state.dv.view());
+    backend_.add_rows(parts[0], gradient_dtype_, server.q, state.dq.view());
+    backend_.add_rows(parts[1], gradient_dtype_, server.kv, state.dk.view());
+    backend_.add_rows(parts[2], gradient_dtype_, server.kv, state.dv.view());
   });
   for (RowBuffer* sums : {&state.dq, &state.dk, &state.dv}) {
-    *sums = in_model_dtype(std::move(*sums));
+    *sums = rounded(std::move(*sums), dtype_);
   }
   settle(state.to_server);
   settle(state.from_server);
@@ -332,18 +334,18 @@ RowBuffer PassState::zeroed(RowBuffer buffer) {
   return buffer;
 }
 
-RowBuffer PassState::in_model_dtype(RowBuffer sums) {
+RowBuffer PassState::rounded(RowBuffer sums, Dtype dtype) {
   const RowsView& view = sums.view();
-  if (view.dtype == dtype_) return sums;
+  if (view.dtype == dtype) return sums;
   const Stopwatch packing(exchange_times_.pack_seconds);
-  RowBuffer rounded(view.rows, view.heads, view.dim, dtype_);
-  backend_.convert_rows(view, rounded.view());
-  return rounded;
+  RowBuffer narrow(view.rows, view.heads, view.dim, dtype);
+  backend_.convert_rows(view, narrow.view());
+  return narrow;
 }
 
-RowsView PassState::arriving(const RowBuffer& sums) const {
+RowsView PassState::arriving(const RowBuffer& sums, Dtype dtype) {
   RowsView view = sums.view();
-  view.dtype = dtype_;
+  view.dtype = dtype;
   return view;
 }
 

@@ -11,7 +11,7 @@ namespace cadenza {
 /// One pass while it runs: one method for each kind of action.
 class PassState {
  public:
-  PassState(Group& group, Backend& backend, Segments& model, double deadline_seconds,
+  PassState(Group& group, Backend& backend, Segments& model, const RankRuntime::Options& options,
             const Pass& pass);
 
   void execute(const Action& action);
@@ -38,10 +38,10 @@ class PassState {
   /// LSE or D of query rows.
   RowBuffer statistics(int64_t rows) const;
   RowBuffer zeroed(RowBuffer buffer);
-  /// Finished sums, rounded to the model's dtype where that is not fp32.
-  RowBuffer in_model_dtype(RowBuffer sums);
-  /// What arrives for these sums: rows in the model's dtype. For the shape alone.
-  RowsView arriving(const RowBuffer& sums) const;
+  /// Finished sums, rounded to a dtype where that is not theirs already.
+  RowBuffer rounded(RowBuffer sums, Dtype dtype);
+  /// What arrives for these sums: rows in this dtype. For the shape alone.
+  static RowsView arriving(const RowBuffer& sums, Dtype dtype);
   std::unique_ptr<Exchange> new_exchange(int layer, Tag kind);
   void settle(std::unique_ptr<Exchange>& exchange);
   AttentionShape attention_shape() const;
@@ -49,7 +49,8 @@ class PassState {
   Group& group_;
   Backend& backend_;
   Segments& model_;
-  const Dtype dtype_;  // of the model's rows, in memory and on the wire
+  const Dtype dtype_;           // of the model's rows, in memory and on the wire
+  const Dtype gradient_dtype_;  // of dQ, dK and dV on the wire
   const double deadline_seconds_;
   const Pass& pass_;
   std::unique_ptr<SegmentRun> run_;

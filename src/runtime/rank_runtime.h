@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "comm/group.h"
@@ -42,7 +43,8 @@ struct Pass {
 class RankRuntime {
  public:
   struct Options {
-    double deadline_seconds = 60;  // the longest single wait for a peer
+    double deadline_seconds = 60;         // the longest single wait for a peer
+    std::optional<Dtype> gradient_dtype;  // in which dQ, dK and dV travel; default: the model's
   };
 
   RankRuntime(Group& group, Backend& backend, Segments& model, const Options& options)

@@ -157,6 +157,17 @@ TEST_P(EveryDtype, RowsMayComeInRoundsAndBePassedOn) {
   }
 }
 
+TEST_P(EveryDtype, GradientsMayTravelAsTheyWereSummed) {
+  Rng rng(11);
+  const Batch batch = random_batch(rng, {.ranks = 3, .max_documents = 4, .max_length = 60});
+  RecordedModel model(batch, kLayers, kHeads, kKvHeads, kHeadDim, 11, GetParam());
+  run_plan(random_plan(rng, batch, 3, kHeads), model, Dtype::kFloat32);
+  for (int layer = 0; layer < kLayers; ++layer) {
+    for (size_t document = 0; document < batch.documents.size(); ++document)
+      expect_reference(batch, model.layer(layer), document, tolerance_of(GetParam()));
+  }
+}
+
 TEST_P(EveryDtype, TasksMaySplitKeysAndHeadsAndServersMayHoldNoTokens) {
   // One document of 10 on rank 0; rank 1 serves only; rows x keys x heads cut every way.
   Batch batch = fill_sequentially(documents_of_lengths({10}), 1, 10);

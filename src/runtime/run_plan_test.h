@@ -53,7 +53,8 @@ inline std::optional<Plan> plan_if_applicable(const std::string& name, const Bat
 }
 
 /// Runs every rank of the plan as a thread, forward and backward, each against its model_of(rank).
-inline void run_plan(const Plan& plan, const std::function<Segments&(Rank)>& model_of) {
+inline void run_plan(const Plan& plan, const std::function<Segments&(Rank)>& model_of,
+                     std::optional<Dtype> gradient_dtype = std::nullopt) {
   spawn_ranks(plan.servers, [&](Group& group) {
     const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
     const VerifiedPlan agreed = agree_on_plan(
@@ -61,20 +62,23 @@ inline void run_plan(const Plan& plan, const std::function<Segments&(Rank)>& mod
     const auto programs = compile_plan(agreed, kHeads, kKvHeads);
     const auto backend = make_cpu_backend(1);
     RankRuntime runtime(group, *backend, model_of(group.rank()),
-                        {.deadline_seconds = kDeadlineSeconds});
+                        {.deadline_seconds = kDeadlineSeconds, .gradient_dtype = gradient_dtype});
     const RankProgram& program = programs[static_cast<size_t>(group.rank())];
     const auto schedule = plain_schedule(kLayers, true);
     const RankTokens tokens = recorded_tokens(plan.batch, group.rank());
     const PassResult result = runtime.run({program, schedule, tokens, 1.0, true});
     const Dtype dtype = model_of(group.rank()).dtype();
-    const ProgramBytes bytes = sent_bytes(program, {kHeads, kKvHeads, kHeadDim, dtype});
+    const ProgramBytes bytes =
+        sent_bytes(program, {kHeads, kKvHeads, kHeadDim, dtype, gradient_dtype});
     EXPECT_EQ(result.times.sent_bytes, kLayers * bytes.total()) << "rank " << group.rank();
   });
 }
 
 /// All ranks against one recorded model.
-inline void run_plan(const Plan& plan, RecordedModel& model) {
-  run_plan(plan, [&](Rank) -> Segments& { return model; });
+inline void run_plan(const Plan& plan, RecordedModel& model,
+                     std::optional<Dtype> gradient_dtype = std::nullopt) {
+  run_plan(
+      plan, [&](Rank) -> Segments& { return model; }, gradient_dtype);
 }
 
 }  // namespace cadenza

@@ -173,6 +173,14 @@ Keys run_keys() {
           "tokens that a rank may hold where the strategy places documents (hdp, wlb, ...); "
           "not given: data.tokens_per_rank",
           FIELD(capacity)),
+      choice_key<std::string>("exchange.dtype", {{"model", "model"}},
+                              "in which Q, K, V, O and dO travel: the model's; another would not "
+                              "be exact",
+                              FIELD(exchange_dtype)),
+      choice_key<std::optional<Dtype>>(
+          "exchange.grad_dtype", {{"model", std::nullopt}, {"fp32", Dtype::kFloat32}},
+          "in which dQ, dK and dV travel: rounded to the model's, or as they were summed",
+          FIELD(gradient_exchange_dtype)),
       // A day: a longer wait is a hang. (The clock counts nanoseconds in 63 bits.)
       number_key("runtime.deadline_seconds", {.low = 0, .low_open = true, .high = 86400},
                  "longest that a rank waits for another", FIELD(deadline_seconds)),

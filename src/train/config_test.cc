@@ -69,8 +69,9 @@ TEST(TrainConfig, ListOfKeysIsFrozen) {
           "train.micro_batches", "train.dtype", "train.learning_rate", "train.min_learning_rate",
           "train.warmup_steps", "train.gradient_clip", "train.beta1", "train.beta2",
           "train.epsilon", "train.weight_decay", "planner.strategy", "planner.tolerance",
-          "planner.capacity", "runtime.deadline_seconds", "runtime.schedule", "runtime.servers",
-          "runtime.threads", "memory.recompute", "compare.strategies", "run.folder"));
+          "planner.capacity", "exchange.dtype", "exchange.grad_dtype", "runtime.deadline_seconds",
+          "runtime.schedule", "runtime.servers", "runtime.threads", "memory.recompute",
+          "compare.strategies", "run.folder"));
 }
 
 TEST(TrainConfig, EveryDefaultIsInItsOwnRangeAndEveryKeyIsExplained) {
