@@ -37,11 +37,12 @@ void add(PassTimes& sum, const PassTimes& times) {
   sum.sent_bytes += times.sent_bytes;
 }
 
-ModelShape shape_of(const LlamaModel& model) {
+ModelShape shape_of(const LlamaModel& model, const TrainConfig& config) {
   return {.heads = model.heads(),
           .kv_heads = model.kv_heads(),
           .head_dim = model.head_dim(),
-          .dtype = model.dtype()};
+          .dtype = model.dtype(),
+          .grad_dtype = config.gradient_exchange_dtype};
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config,
                {.deadline_seconds = config.deadline_seconds,
                 .gradient_dtype = config.gradient_exchange_dtype}),
       plan_settings_{.strategy = find_strategy(strategy),
-                     .shape = shape_of(*model_),
+                     .shape = shape_of(*model_, config),
                      .tolerance = config.tolerance,
                      .tokens_per_rank = config.tokens_per_rank,
                      .capacity = config.capacity,
