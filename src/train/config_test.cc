@@ -130,6 +130,7 @@ TEST(TrainConfig, EveryKeyReachesItsOwnField) {
                         "planner.strategy=\"home\"",
                         "planner.tolerance=0.1",
                         "planner.capacity=5000",
+                        "exchange.grad_dtype=\"fp32\"",
                         "runtime.deadline_seconds=5.0",
                         "runtime.threads=3",
                         "memory.recompute=\"segment\"",
@@ -139,8 +140,8 @@ TEST(TrainConfig, EveryKeyReachesItsOwnField) {
   const Json defaults = train_config_to_json(TrainConfig());
   for (const ConfigKey& key : config_keys()) {
     // These have one value only so far, or would make the other keys of their section unused.
-    const std::set<std::string> single{"train.dtype", "runtime.schedule", "runtime.servers",
-                                       "model.checkpoint"};
+    const std::set<std::string> single{"train.dtype", "exchange.dtype", "runtime.schedule",
+                                       "runtime.servers", "model.checkpoint"};
     if (single.contains(key.name)) continue;
     std::string pointer = "/" + key.name;
     std::replace(pointer.begin(), pointer.end(), '.', '/');
