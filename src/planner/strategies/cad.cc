@@ -1,12 +1,17 @@
 #include "planner/strategies/cad.h"
 
 #include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "base/error.h"
 #include "planner/merge_tasks.h"
 #include "planner/request_batch.h"
-#include "planner/strategies/cad_improve.h"
-#include "planner/strategies/cad_long.h"
-#include "planner/strategies/cad_repair.h"
+#include "planner/strategies/cad_limited.h"
+#include "planner/strategies/hdp.h"
+#include "planner/strategies/wlb.h"
 
 namespace cadenza {
 namespace {
@@ -29,30 +34,60 @@ namespace {
 // Every move takes O(log n) time and a constant number of cuts; there are about as many moves as
 // servers, and one for each short document that moves.
 
-/// Evaluations that the search may take: about a millisecond for up to 64 servers, and in
-/// proportion for more, so that planning stays linear.
-int64_t search_work(const CadState& state) {
-  constexpr int64_t kWork = 4000, kServers = 64;
-  return kWork * std::max<int64_t>(kServers, state.servers()) / kServers + 2 * state.documents();
+/// The request with the homes that another strategy chooses; none where that finds no room.
+std::optional<Batch> placed_by(Plan (*strategy)(const PlanRequest&), const PlanRequest& request) {
+  try {
+    PlanRequest fixed = request;  // homes never hold more than tokens_per_rank
+    if (!fixed.options.capacity) fixed.options.capacity = request.tokens_per_rank;
+    return strategy(fixed).batch;
+  } catch (const NotApplicable&) {
+    return std::nullopt;
+  }
+}
+
+/// Placements to choose from: tokens in order, or documents by workload, whole or over ranks.
+std::vector<Batch> placements(const PlanRequest& request) {
+  std::vector<Batch> batches{batch_of_request(request)};
+  if (request.options.placement == Placement::kFill) return batches;
+  if (request.homes_given) {
+    throw NotApplicable(
+        "[planner] expected no homes with placement free, got homes; leave them out, or plan with "
+        "placement fill");
+  }
+  for (const auto strategy : {plan_wlb, plan_hdp}) {
+    if (auto batch = placed_by(strategy, request)) batches.push_back(std::move(*batch));
+  }
+  return batches;
+}
+
+/// Even within the tolerance first, then fewest bytes.
+bool better(const CadTasks& a, const CadTasks& b) {
+  const auto over = [](const CadTasks& tasks) { return std::max(tasks.time_over_cap, 1.0); };
+  return std::pair(over(a), a.bytes) < std::pair(over(b), b.bytes);
 }
 
 }  // namespace
 
 Plan plan_cad(const PlanRequest& request) {
-  Plan plan{.strategy = "cad",
-            .servers = request.cluster.servers,
-            .batch = batch_of_request(request),
-            .tasks = {}};
-  CadState state(request, plan.batch);
-  MoveFinder finder(state);
-  spread_long_documents(state);
-  if (bring_under_caps(state, finder)) {
-    improve(state, {.work = search_work(state)});
-  } else {
-    level_loads(state, finder);
+  std::vector<Batch> batches = placements(request);
+  std::optional<CadTasks> best;
+  std::exception_ptr refused;
+  size_t chosen = 0;
+  for (size_t i = 0; i < batches.size(); ++i) {
+    try {
+      CadTasks tasks = cad_tasks(request, batches[i]);
+      if (best && !better(tasks, *best)) continue;
+      best = std::move(tasks);
+      chosen = i;
+    } catch (const PlanError&) {
+      if (!refused) refused = std::current_exception();  // of the first placement: tokens in order
+    }
   }
-  plan.tasks = merge_tasks(state.tasks());
-  return plan;
+  if (!best) std::rethrow_exception(refused);
+  return {.strategy = "cad",
+          .servers = request.cluster.servers,
+          .batch = std::move(batches[chosen]),
+          .tasks = merge_tasks(std::move(best->tasks))};
 }
 
 }  // namespace cadenza

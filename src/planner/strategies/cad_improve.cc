@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "planner/strategies/cad_repair.h"
 
@@ -32,19 +33,35 @@ class Search {
   }
 
   /// A round that finds nothing to clear does no work, so rounds are counted too.
-  void run(int64_t work) {
-    while (finder_.work() + kRoundWork * rounds_ < work) round();
+  void run(const ImproveOptions& options) {
+    while (finder_.work() + kRoundWork * rounds_ < options.work) {
+      if (options.until_feasible && feasible()) return;
+      round();
+    }
   }
 
  private:
   void round() {
     ++rounds_;
     const size_t mark = state_.mark();
-    const double before = state_.bytes();
+    const Value before = value();
     for (size_t n = 1 + below(kMostCleared); n > 0; --n) clear_one();
-    if (!bring_under_caps(state_, finder_) || state_.bytes() >= before) state_.undo(mark);
+    bring_under_caps(state_, finder_);
+    if (value() >= before) state_.undo(mark);
     state_.forget();
   }
+
+  /// What is to be small, the first first: servers above a limit, what servers have above their
+  /// caps, bytes.
+  using Value = std::tuple<int, double, double>;
+  Value value() const {
+    double surplus = 0;
+    const RoomOrder& rooms = state_.rooms();
+    for (size_t i = 0; i < rooms.size() && rooms[i].first < 0; ++i) surplus -= rooms[i].first;
+    return {state_.over_limits(), surplus, state_.bytes()};
+  }
+
+  bool feasible() const { return state_.over_limits() == 0 && state_.rooms().least().first >= 0; }
 
   size_t below(size_t n) { return static_cast<size_t>(rng_() >> 11) % n; }
 
@@ -95,7 +112,7 @@ class Search {
 
 void improve(CadState& state, const ImproveOptions& options) {
   state.forget();
-  Search(state, options).run(options.work);
+  Search(state, options).run(options);
 }
 
 }  // namespace cadenza

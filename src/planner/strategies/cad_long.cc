@@ -34,6 +34,14 @@ struct Step {
   int64_t kept = 0;
 };
 
+/// The staircase supposes one shard on each home.
+bool one_shard_a_home(const Document& document) {
+  std::vector<Rank> homes;
+  for (const Shard& shard : document.shards) homes.push_back(shard.home);
+  std::sort(homes.begin(), homes.end());
+  return std::adjacent_find(homes.begin(), homes.end()) == homes.end();
+}
+
 bool is_causal(const Document& document) {
   return document.mask.kind == Mask::Kind::kCausal && document.queries == Range{0, document.length};
 }
@@ -284,7 +292,10 @@ void spread_long_documents(CadState& state) {
   state.forget();
   for (int d = 0; d < state.documents(); ++d) {
     const Document& document = state.batch().documents[static_cast<size_t>(d)];
-    if (document.shards.size() < kFewestShards || !is_causal(document)) continue;
+    if (document.shards.size() < kFewestShards || !is_causal(document) ||
+        !one_shard_a_home(document)) {
+      continue;
+    }
     LongDocument first(state, d);
     if (first.surplus() < state.rooms().most().first) continue;
     if (!first.keeps_diagonal()) continue;

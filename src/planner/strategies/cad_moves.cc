@@ -28,7 +28,23 @@ void add_once(std::vector<T>& values, T value) {
 
 double root(double x) { return std::sqrt(std::max(0.0, x)); }
 
-Amount amount_for(double surplus, double room) { return {std::min(surplus, room), room}; }
+/// What a server may get: no more than its room, and no more than fits its limits as one rectangle:
+/// x query rows and y key rows fill a limit R with most pairs where Q·x = KV·y = R / 2, and a limit
+/// on y alone is kept by a square.
+Amount amount_for(const CadState& state, double surplus, Rank receiver) {
+  const ReceiveLimits& limits = state.limits();
+  double most = state.room(receiver);
+  if (limits.any()) {
+    const ModelShape& shape = state.request().shape;
+    const auto q = static_cast<double>(shape.q_row_bytes());
+    const auto kv = static_cast<double>(shape.kv_row_bytes());
+    const double recv_left = std::max(0.0, limits.recv - state.use(receiver).recv);
+    const double keys_left = std::max(0.0, limits.kv - state.use(receiver).kv) / kv;
+    const double pairs = std::min(recv_left * recv_left / (4 * q * kv), keys_left * keys_left);
+    most = std::min(most, pairs * state.cost_per_pair());
+  }
+  return {std::min(surplus, most), std::max(most, 0.0)};
+}
 
 }  // namespace
 
@@ -100,6 +116,7 @@ bool MoveFinder::score(const Place& place, const std::optional<Cut>& cut) {
   if (!cut) return false;
   const WorkItem& item = state_.item(place.item);
   const CellUse added = state_.added(place.receiver, item.document, cut->part);
+  if (state_.limits().any() && !state_.allows(place.receiver, added)) return false;
   const double left = kSurplusWeight * root(place.surplus - cut->cost) +
                       kRoomWeight * (root(place.room - cut->cost) - root(place.room));
   const double without_release =
@@ -112,6 +129,30 @@ bool MoveFinder::score(const Place& place, const std::optional<Cut>& cut) {
   best_ = Move{place.item, cut->box, place.receiver, cut->cost, score};
   best_place_ = place;
   return true;
+}
+
+/// Whole prefixes of keys: n rows that end at row p cost Q + O each, and p keys. With n·p pairs
+/// wanted that is least at the same p as the keys of the best rectangle.
+void MoveFinder::consider_prefixes(const Place& place, const Piece& box, Amount amount) {
+  const double keys = state_.bytes_per_root_cost() * std::sqrt(amount.wanted) /
+                      static_cast<double>(2 * state_.request().shape.kv_row_bytes());
+  noise_here_ = noise();
+  best_tiles_ = 0;
+  int64_t previous = 0;
+  for (const double proportion : {0.5, 0.75, 1.0, 1.4, 2.0, 3.0, 1e18}) {
+    const double end = std::min(static_cast<double>(box.q.end),
+                                static_cast<double>(box.kv.begin) + keys * proportion);
+    const int64_t row = end < static_cast<double>(box.q.end)
+                            ? static_cast<int64_t>(end) / kTile * kTile
+                            : box.q.end;
+    if (row <= box.q.begin || row == previous) continue;
+    previous = row;
+    const Piece early = trim({{box.q.begin, row}, box.kv, box.band});
+    if (early.q.empty()) continue;
+    if (score(place,
+              BoxCuts(state_, {{box.q.begin, row}, box.kv, box.band}, amount).with_all_keys()))
+      best_tiles_ = 0;
+  }
 }
 
 void MoveFinder::consider_box(const Place& place, const Piece& box, Amount amount) {
@@ -155,6 +196,7 @@ void MoveFinder::refine() {
 void MoveFinder::consider(int id, Rank receiver, Amount amount) {
   const WorkItem& item = state_.item(id);
   const Place place{id, receiver, -state_.room(item.server), state_.room(receiver)};
+  if (!state_.request().options.split_kv) return consider_prefixes(place, item.piece, amount);
   consider_box(place, item.piece, amount);
   for (const auto side : {&Piece::kv, &Piece::q}) {
     const Piece box = held_box(state_, id, receiver, side);
@@ -168,16 +210,30 @@ std::optional<Move> MoveFinder::best_move(Rank donor) {
   best_.reset();
   if (most_room <= 0 || state_.items_of(donor).empty()) return std::nullopt;
   find_receivers(surplus);
-  find_items(donor, amount_for(surplus, most_room));
+  find_items(donor, {std::min(surplus, most_room), most_room});
   for (const int id : items_) {
     find_holders(state_.item(id).document, donor);
     for (const Rank receiver : receivers_) add_once(all_receivers_, receiver);
-    for (const Rank receiver : all_receivers_) {
-      consider(id, receiver, amount_for(surplus, state_.room(receiver)));
-    }
+    for (const Rank receiver : all_receivers_) give_to(id, receiver, surplus);
   }
+  if (!best_ && state_.limits().any()) try_all_receivers(donor, surplus);
   refine();
   return best_;
+}
+
+void MoveFinder::give_to(int id, Rank receiver, double surplus) {
+  const Amount amount = amount_for(state_, surplus, receiver);
+  if (amount.wanted > 0) consider(id, receiver, amount);
+}
+
+/// Near their limits most servers take nothing, and the few tried may be among those.
+void MoveFinder::try_all_receivers(Rank donor, double surplus) {
+  const RoomOrder& rooms = state_.rooms();
+  for (size_t i = rooms.first_with(0); i < rooms.size(); ++i) {
+    const Rank receiver = rooms[i].second;
+    if (receiver == donor || state_.room(receiver) <= 0) continue;
+    for (const int id : items_) give_to(id, receiver, surplus);
+  }
 }
 
 std::optional<Move> MoveFinder::best_move_to(Rank donor, Rank receiver, Amount amount) {

@@ -56,7 +56,10 @@ class MoveFinder {
   void find_items(Rank donor, Amount amount);
   void find_receivers(double surplus);
   void find_holders(int document, Rank donor);
+  void give_to(int item, Rank receiver, double surplus);
+  void try_all_receivers(Rank donor, double surplus);
   void consider(int item, Rank receiver, Amount amount);
+  void consider_prefixes(const Place& place, const Piece& box, Amount amount);
   void consider_box(const Place& place, const Piece& box, Amount amount);
   /// Tries the numbers of rows around the best one.
   void refine();

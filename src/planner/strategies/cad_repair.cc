@@ -21,6 +21,7 @@ constexpr double kCrumb = 1.0 / 16;
 /// it shall get. One receiver, because neighbouring chunks of a document then arrive as one range.
 /// True where it gave any.
 bool give_crumbs(CadState& state, Rank donor) {
+  if (state.limits().any()) return false;  // a run of crumbs is not checked against limits
   const auto [room, receiver] = state.rooms().most();
   const double wanted = std::min(-state.room(donor), room);
   const auto cost = [&](int id) { return state.item(id).cost; };

@@ -56,7 +56,7 @@ Remainders::Remainders(const Piece& whole, const Piece& box) {
   keep({box.q.end, whole.q.end}, whole.kv);
 }
 
-CadState::CadState(const PlanRequest& request, const Batch& batch)
+CadState::CadState(const PlanRequest& request, const Batch& batch, ReceiveLimits limits)
     : request_(request),
       batch_(batch),
       counts_pairs_(dynamic_cast<const PairsCostModel*>(request.cost) != nullptr),
@@ -67,7 +67,8 @@ CadState::CadState(const PlanRequest& request, const Batch& batch)
       by_server_(static_cast<size_t>(request.cluster.servers)),
       by_document_(batch.documents.size()),
       loads_(static_cast<size_t>(request.cluster.servers), 0.0),
-      use_(static_cast<size_t>(request.cluster.servers)) {
+      use_(static_cast<size_t>(request.cluster.servers)),
+      limits_(limits) {
   first_home_.assign(batch.documents.size() + 1, home_.size());
   items_.reserve(2 * home_.size());
   cells_.reserve(2 * home_.size());
@@ -90,8 +91,8 @@ CadState::CadState(const PlanRequest& request, const Batch& batch)
     rooms_.insert(room(s), s);
   }
   if (total > 0) {
-    bytes_per_root_cost_ =
-        2 * std::sqrt((q_bytes_ + o_bytes_) * kv_bytes_ * static_cast<double>(pairs) / total);
+    cost_per_pair_ = total / static_cast<double>(pairs);
+    bytes_per_root_cost_ = 2 * std::sqrt((q_bytes_ + o_bytes_) * kv_bytes_ / cost_per_pair_);
   }
   settle();
   forget();
@@ -311,9 +312,11 @@ void CadState::settle() {
     const CellUse more = minus(use, changed.use);
     changed.use = use;
     const auto s = static_cast<size_t>(changed.server);
+    over_limits_ -= !limits_.allow(use_[s]);
     use_[s].bytes += more.bytes;
     use_[s].recv += more.recv;
     use_[s].kv += more.kv;
+    over_limits_ += !limits_.allow(use_[s]);
     bytes_ += more.bytes;
     const double now = room(changed.server);
     if (now == settled_rooms_[s]) continue;

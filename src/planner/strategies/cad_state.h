@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -29,6 +31,15 @@ struct CellUse {
   double kv = 0;     // K + V bytes among them
 };
 
+/// Hard limits of each server, in bytes of one layer's forward.
+struct ReceiveLimits {
+  double recv = std::numeric_limits<double>::infinity();  // Q + K + V
+  double kv = std::numeric_limits<double>::infinity();    // K + V among them
+
+  bool any() const { return std::isfinite(recv) || std::isfinite(kv); }
+  bool allow(const CellUse& use) const { return use.recv <= recv && use.kv <= kv; }
+};
+
 /// All that one server computes of one document.
 struct WorkCell {
   int document = 0;
@@ -46,8 +57,8 @@ struct WorkCell {
 /// cell's items, so a change costs the evaluation of two cells.
 class CadState {
  public:
-  /// Starts from the home tasks.
-  CadState(const PlanRequest& request, const Batch& batch);
+  /// Starts from the home tasks. Those may be above the limits; moves may not bring a server there.
+  CadState(const PlanRequest& request, const Batch& batch, ReceiveLimits limits = {});
 
   const PlanRequest& request() const { return request_; }
   const Batch& batch() const { return batch_; }
@@ -68,11 +79,19 @@ class CadState {
 
   double load(Rank server) const { return loads_[static_cast<size_t>(server)]; }
   double cap(Rank server) const { return cap_per_speed_ * request_.cluster.speed(server); }
+  double cap_per_speed() const { return cap_per_speed_; }                // in time
   double room(Rank server) const { return cap(server) - load(server); }  // negative: surplus
   const RoomOrder& rooms() const { return rooms_; }
   /// Bytes of the whole plan, weighted.
   double bytes() const { return bytes_; }
-  double recv(Rank server) const { return use_[static_cast<size_t>(server)].recv; }
+  /// What a server moves for all its work.
+  const CellUse& use(Rank server) const { return use_[static_cast<size_t>(server)]; }
+  const ReceiveLimits& limits() const { return limits_; }
+  bool allows(Rank server, const CellUse& more) const {
+    return limits_.allow({0, use(server).recv + more.recv, use(server).kv + more.kv});
+  }
+  /// Servers above a limit.
+  int over_limits() const { return over_limits_; }
 
   bool counts_pairs() const { return counts_pairs_; }
   double cost(const Piece& piece) const {
@@ -83,6 +102,7 @@ class CadState {
   /// sqrt(c): x query rows at Q + O bytes and y key rows at K + V bytes with x·y pairs cost least
   /// where both parts are equal.
   double bytes_per_root_cost() const { return bytes_per_root_cost_; }
+  double cost_per_pair() const { return cost_per_pair_; }
 
   /// What `server` would move more if it did `part` (trimmed) too.
   CellUse added(Rank server, int document, const Piece& part) const;
@@ -147,6 +167,9 @@ class CadState {
   double bytes_ = 0;
   double cap_per_speed_ = 0;
   double bytes_per_root_cost_ = 0;
+  double cost_per_pair_ = 0;
+  const ReceiveLimits limits_;
+  int over_limits_ = 0;
   std::vector<Change> log_;
   std::vector<int> touched_;
 };

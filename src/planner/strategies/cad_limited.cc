@@ -1,0 +1,170 @@
+#include "planner/strategies/cad_limited.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/cat.h"
+#include "base/error.h"
+#include "planner/strategies/cad_improve.h"
+#include "planner/strategies/cad_long.h"
+#include "planner/strategies/cad_repair.h"
+#include "planner/strategies/cad_shed.h"
+
+namespace cadenza {
+namespace {
+
+/// Evaluations that the search may take: about a millisecond for up to 64 servers, and in
+/// proportion for more, so that planning stays linear.
+int64_t search_work(const CadState& state) {
+  constexpr int64_t kWork = 4000, kServers = 64;
+  return kWork * std::max<int64_t>(kServers, state.servers()) / kServers + 2 * state.documents();
+}
+
+/// Near a limit it takes a search to use the last room: so many times the usual one, because a
+/// refusal is worth more time than a per cent of bytes.
+constexpr int64_t kLimitedWork = 4;
+
+double longest_time(const CadState& state) {
+  double longest = 0;
+  for (Rank s = 0; s < state.servers(); ++s) {
+    longest = std::max(longest, state.load(s) / state.request().cluster.speed(s));
+  }
+  return longest;
+}
+
+CadTasks result(const CadState& state) {
+  return {state.tasks(), state.bytes(), longest_time(state) / state.cap_per_speed()};
+}
+
+/// Without limits: always succeeds.
+void plan_freely(CadState& state) {
+  MoveFinder finder(state);
+  if (state.request().options.split_kv) spread_long_documents(state);
+  if (bring_under_caps(state, finder)) {
+    improve(state, {.work = search_work(state)});
+  } else {
+    level_loads(state, finder);
+  }
+}
+
+class LimitedPlanner {
+ public:
+  LimitedPlanner(const PlanRequest& request, const Batch& batch)
+      : request_(request), batch_(batch), free_(request, batch) {
+    plan_freely(free_);
+    for (Rank s = 0; s < free_.servers(); ++s) {
+      most_.recv = std::max(most_.recv, free_.use(s).recv);
+      most_.kv = std::max(most_.kv, free_.use(s).kv);
+    }
+  }
+
+  CadTasks tasks(ReceiveLimits limits) const {
+    if (limits.allow(most_)) return result(free_);
+    CadState state(request_, batch_, limits);
+    if (!succeeds(state)) refuse(limits);
+    if (state.rooms().least().first >= 0) improve(state, {.work = search_work(state)});
+    return result(state);
+  }
+
+ private:
+  /// Within the limits, and as even as without them.
+  bool succeeds(CadState& state) const {
+    MoveFinder finder(state);
+    if (!shed_above_limits(state)) return false;
+    if (!bring_under_caps(state, finder)) {
+      improve(state, {.work = kLimitedWork * search_work(state), .until_feasible = true});
+    }
+    if (state.rooms().least().first < 0) level_loads(state, finder);
+    return state.over_limits() == 0 &&
+           (state.rooms().least().first >= 0 || longest_time(state) <= longest_time(free_));
+  }
+
+  bool feasible(ReceiveLimits limits) const {
+    if (limits.allow(most_)) return true;
+    CadState state(request_, batch_, limits);
+    return succeeds(state);
+  }
+
+  /// The smallest value of one limit above `low`, where planning fails, and up to `high`, where it
+  /// succeeds.
+  double smallest(ReceiveLimits limits, double ReceiveLimits::*which, double high) const {
+    auto low = static_cast<int64_t>(limits.*which);
+    auto up = static_cast<int64_t>(high);
+    while (up - low > 1) {
+      const int64_t middle = low + (up - low) / 2;
+      limits.*which = static_cast<double>(middle);
+      (feasible(limits) ? up : low) = middle;
+    }
+    return static_cast<double>(up);
+  }
+
+  [[noreturn]] void refuse(ReceiveLimits limits) const {
+    const ReceiveLimits none;
+    const ReceiveLimits only_kv{none.recv, limits.kv}, only_recv{limits.recv, none.kv};
+    std::string what;
+    if (feasible(only_kv)) {
+      what = named("max_recv_bytes", limits.recv,
+                   smallest(limits, &ReceiveLimits::recv, recv_bound(limits)));
+    } else if (feasible(only_recv)) {
+      what = named("max_extra_kv_bytes", limits.kv,
+                   smallest(limits, &ReceiveLimits::kv, kv_bound(limits)));
+    } else {
+      ReceiveLimits both = only_kv;
+      both.kv = smallest(only_kv, &ReceiveLimits::kv, most_.kv);
+      both.recv = limits.recv;
+      const double recv =
+          feasible(both) ? limits.recv : smallest(both, &ReceiveLimits::recv, recv_bound(both));
+      what = cat(named("max_extra_kv_bytes", limits.kv, both.kv), "; ",
+                 named("max_recv_bytes", limits.recv, recv));
+    }
+    throw PlanError(cat("[planner] ", what, "; raise the limit or the tolerance"));
+  }
+
+  static std::string named(const char* option, double got, double expected) {
+    return cat("expected ", option, " >= ", static_cast<int64_t>(expected), ", got ",
+               static_cast<int64_t>(got));
+  }
+
+  /// A limit on Q + K + V with which planning succeeds beside the limit on K + V, above the one
+  /// that failed: what the plan without it receives. A limit may be felt before it binds (a server
+  /// gives away again what it received), so this may still fail; then twice as much.
+  double recv_bound(ReceiveLimits limits) const {
+    const double failed = limits.recv;
+    limits.recv = std::numeric_limits<double>::infinity();
+    CadState state(request_, batch_, limits);
+    succeeds(state);
+    double most = failed + 1;
+    for (Rank s = 0; s < state.servers(); ++s) most = std::max(most, state.use(s).recv);
+    for (limits.recv = most; !feasible(limits);) limits.recv *= 2;
+    return limits.recv;
+  }
+
+  /// A limit on K + V that cannot bind beside the limit on Q + K + V.
+  double kv_bound(ReceiveLimits limits) const {
+    return std::isfinite(limits.recv) ? limits.recv : most_.kv;
+  }
+
+  const PlanRequest& request_;
+  const Batch& batch_;
+  CadState free_;
+  CellUse most_;  // largest of any server in the free plan
+};
+
+ReceiveLimits limits_of(const PlanOptions& options) {
+  ReceiveLimits limits;
+  if (options.max_recv_bytes) limits.recv = static_cast<double>(*options.max_recv_bytes);
+  if (options.max_extra_kv_bytes) limits.kv = static_cast<double>(*options.max_extra_kv_bytes);
+  return limits;
+}
+
+}  // namespace
+
+CadTasks cad_tasks(const PlanRequest& request, const Batch& batch) {
+  const ReceiveLimits limits = limits_of(request.options);
+  if (limits.any()) return LimitedPlanner(request, batch).tasks(limits);
+  CadState state(request, batch);
+  plan_freely(state);
+  return result(state);
+}
+
+}  // namespace cadenza
