@@ -1,82 +1,144 @@
 #include "core/traffic.h"
 
 #include <algorithm>
-#include <numeric>
 
+#include "core/arrivals.h"
+#include "core/home_rows.h"
 #include "core/needed_rows.h"
+#include "core/row_set.h"
 
 namespace cadenza {
 namespace {
 
-// Answers how many rows of a range of one document live on a rank, in O(log shards), however the
-// document is scattered.
-class HomeRows {
- public:
-  explicit HomeRows(const Document& document) : shards_(document.shards) {
-    std::sort(shards_.begin(), shards_.end(), before);
-    rows_before_.reserve(shards_.size() + 1);
-    rows_before_.push_back(0);
-    for (const Shard& shard : shards_) {
-      rows_before_.push_back(rows_before_.back() + shard.rows.size());
+constexpr int64_t kFloatBytes = 4;  // of LSE and D
+
+std::vector<HomeRows> rows_by_home(const Plan& plan) {
+  std::vector<HomeRows> homes;
+  homes.reserve(plan.batch.documents.size());
+  for (const Document& document : plan.batch.documents) homes.emplace_back(document.shards);
+  return homes;
+}
+
+// The same with nodes in place of ranks.
+std::vector<HomeRows> rows_by_node(const Plan& plan, const Cluster& cluster) {
+  std::vector<HomeRows> nodes;
+  nodes.reserve(plan.batch.documents.size());
+  for (const Document& document : plan.batch.documents) {
+    std::vector<Shard> shards = document.shards;
+    for (Shard& shard : shards) shard.home = cluster.node_of(shard.home);
+    nodes.emplace_back(std::move(shards));
+  }
+  return nodes;
+}
+
+// Rows x heads among the needed ones that do not live at `place`: a rank or a node, as `homes` has
+// it.
+int64_t row_heads_elsewhere(const std::vector<NeededRows>& needs,
+                            const std::vector<HomeRows>& homes, int place) {
+  int64_t sum = 0;
+  for (const NeededRows& need : needs) {
+    const int64_t here = homes[static_cast<size_t>(need.document)].count(need.rows, place);
+    sum += (need.rows.size() - here) * need.heads.size();
+  }
+  return sum;
+}
+
+// The same whatever the heads: each row once. Needs are ordered by document.
+int64_t rows_elsewhere(const std::vector<NeededRows>& needs, const std::vector<HomeRows>& homes,
+                       Rank server) {
+  int64_t sum = 0;
+  int document = -1;
+  RowSet seen;
+  for (const NeededRows& need : needs) {
+    if (need.document != document) seen = {};
+    document = need.document;
+    for (const Range rows : seen.add(need.rows)) {
+      sum += rows.size() - homes[static_cast<size_t>(document)].count(rows, server);
     }
   }
+  return sum;
+}
 
-  int64_t count(Range rows, Rank home) const {
-    return count_below(rows.end, home) - count_below(rows.begin, home);
-  }
-
- private:
-  static bool before(const Shard& a, const Shard& b) {
-    return std::pair(a.home, a.rows.begin) < std::pair(b.home, b.rows.begin);
-  }
-
-  // Rows of all ranks below `home`, and of `home` below `row`: differences of it are what count()
-  // wants.
-  int64_t count_below(int64_t row, Rank home) const {
-    const auto after =
-        std::lower_bound(shards_.begin(), shards_.end(), Shard{{row, row}, home}, before);
-    const auto index = static_cast<size_t>(after - shards_.begin());
-    int64_t rows = rows_before_[index];
-    if (index > 0 && shards_[index - 1].home == home) {
-      rows -= std::max<int64_t>(0, shards_[index - 1].rows.end - row);
-    }
-    return rows;
-  }
-
-  std::vector<Shard> shards_;         // ordered by (home, begin)
-  std::vector<int64_t> rows_before_;  // rows of the shards before each of them
+// Rows x heads that cross between nodes.
+struct FarRows {
+  int64_t q = 0, kv = 0, o = 0;
 };
 
-// Bytes of the needed rows whose home is not `server`.
-int64_t foreign_bytes(const std::vector<NeededRows>& needs, const std::vector<HomeRows>& homes,
-                      Rank server, int64_t bytes_per_row_and_head) {
-  int64_t bytes = 0;
-  for (const NeededRows& need : needs) {
-    const int64_t here = homes[static_cast<size_t>(need.document)].count(need.rows, server);
-    bytes += (need.rows.size() - here) * need.heads.size() * bytes_per_row_and_head;
+// Rows that come from their homes.
+FarRows far_from_homes(const Plan& plan, const std::vector<ServerNeeds>& needs,
+                       const Cluster& cluster) {
+  const std::vector<HomeRows> nodes = rows_by_node(plan, cluster);
+  FarRows far;
+  for (size_t server = 0; server < needs.size(); ++server) {
+    const int node = cluster.node_of(static_cast<int>(server));
+    far.q += row_heads_elsewhere(needs[server].q, nodes, node);
+    far.kv += row_heads_elsewhere(needs[server].kv, nodes, node);
   }
-  return bytes;
+  far.o = far.q;
+  return far;
+}
+
+int64_t far_row_heads(const std::vector<Arrival>& arrivals, Rank server, const Cluster& cluster) {
+  int64_t sum = 0;
+  for (const Arrival& arrival : arrivals) {
+    if (!cluster.near(arrival.from, server)) sum += arrival.rows.size() * arrival.heads.size();
+  }
+  return sum;
+}
+
+int64_t count_far_bytes(const Plan& plan, const std::vector<ServerNeeds>& needs,
+                        const ModelShape& shape, const Cluster& cluster) {
+  if (cluster.servers_per_node == 0) return 0;
+  FarRows far = far_from_homes(plan, needs, cluster);
+  if (moves_in_rounds(plan)) {
+    // Relays pass on Q, K and V; O still goes to its home.
+    const auto servers = arrivals_of(plan, shape.heads, shape.kv_heads);
+    far.q = far.kv = 0;
+    for (size_t server = 0; server < servers.size(); ++server) {
+      far.q += far_row_heads(servers[server].q, static_cast<Rank>(server), cluster);
+      far.kv += far_row_heads(servers[server].kv, static_cast<Rank>(server), cluster);
+    }
+  }
+  return (far.q + far.o + 2 * far.kv) * shape.head_dim * dtype_bytes(shape.dtype);
 }
 
 }  // namespace
 
-Traffic forward_traffic(const Plan& plan, const ModelShape& shape) {
+Traffic forward_traffic(const Plan& plan, const ModelShape& shape, const Cluster& cluster) {
   const std::vector<ServerNeeds> needs = needed_rows(plan, shape.heads, shape.kv_heads);
-  std::vector<HomeRows> homes;
-  homes.reserve(plan.batch.documents.size());
-  for (const Document& document : plan.batch.documents) homes.emplace_back(document);
-
+  const std::vector<HomeRows> homes = rows_by_home(plan);
   const int64_t head_bytes = shape.head_dim * dtype_bytes(shape.dtype);
   Traffic traffic;
   for (size_t i = 0; i < needs.size(); ++i) {
     const auto server = static_cast<Rank>(i);
-    const int64_t q = foreign_bytes(needs[i].q, homes, server, head_bytes);
-    const int64_t kv = foreign_bytes(needs[i].kv, homes, server, 2 * head_bytes);
+    const int64_t q_row_heads = row_heads_elsewhere(needs[i].q, homes, server);
+    const int64_t q = q_row_heads * head_bytes;
+    const int64_t kv = row_heads_elsewhere(needs[i].kv, homes, server) * 2 * head_bytes;
     traffic.q_bytes += q;
     traffic.kv_bytes += kv;
     traffic.o_bytes += q;  // one O row, as wide as its Q row, goes back for each
+    traffic.lse_bytes += q_row_heads * kFloatBytes;
     traffic.recv_bytes_per_server.push_back(q + kv);
     traffic.max_recv_bytes = std::max(traffic.max_recv_bytes, q + kv);
+    traffic.max_extra_kv_rows =
+        std::max(traffic.max_extra_kv_rows, rows_elsewhere(needs[i].kv, homes, server));
+  }
+  traffic.max_extra_kv_bytes = traffic.max_extra_kv_rows * shape.kv_row_bytes();
+  traffic.far_bytes = count_far_bytes(plan, needs, shape, cluster);
+  return traffic;
+}
+
+BackwardTraffic backward_traffic(const Traffic& forward, const ModelShape& shape,
+                                 BackwardInputs inputs) {
+  const int64_t row = shape.head_dim * dtype_bytes(shape.dtype);  // of one head
+  const int64_t gradient_row = shape.head_dim * dtype_bytes(shape.gradient_dtype());
+  const int64_t q_row_heads = forward.q_bytes / row;
+  const int64_t kv_row_heads = forward.kv_bytes / (2 * row);
+  BackwardTraffic traffic{.q_bytes = q_row_heads * (row + 2 * kFloatBytes + gradient_row),
+                          .kv_bytes = kv_row_heads * 2 * gradient_row};
+  if (inputs == BackwardInputs::kSentAgain) {
+    traffic.q_bytes += forward.q_bytes;
+    traffic.kv_bytes += forward.kv_bytes;
   }
   return traffic;
 }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "core/needed_rows.h"
+#include "core/row_set.h"
 #include "core/traffic.h"
 #include "program/rank_program.h"
 #include "program/row_layout.h"
@@ -22,32 +23,109 @@ int64_t count_rows(const std::vector<RowRun>& runs) {
   return rows;
 }
 
+/// Exact plans of every kind: masks, heads and keys split at random, half of them in rounds.
+VerifiedPlan random_verified_plan(Rng& rng, bool rounds) {
+  const int ranks = static_cast<int>(uniform_between(rng, 1, 5));
+  const Batch batch =
+      random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 40, .masks = true});
+  Plan plan = random_plan(rng, batch, ranks, kHeads);
+  if (rounds) plan = with_random_rounds(rng, std::move(plan));
+  return verify_plan(std::move(plan));
+}
+
 TEST(CompilePlan, SendsExactlyTheBytesThatTrafficCounts) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
-    const int ranks = static_cast<int>(uniform_between(rng, 1, 5));
-    const Batch batch =
-        random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 40, .masks = true});
-    Plan drawn = random_plan(rng, batch, ranks, kHeads);
-    if (seed % 4 >= 2) drawn = with_random_rounds(rng, std::move(drawn));
-    const VerifiedPlan plan = verify_plan(std::move(drawn));
-    const Dtype dtype = seed % 2 == 0 ? Dtype::kFloat32 : Dtype::kBFloat16;
-    const ModelShape shape{kHeads, kKvHeads, 8, dtype};
-    const int64_t o_and_lse = shape.head_dim * dtype_bytes(dtype) + 4;  // of a row and head
-    const Traffic traffic = forward_traffic(plan.plan(), shape);
+    const VerifiedPlan plan = random_verified_plan(rng, seed % 4 >= 2);
+    ModelShape shape{kHeads, kKvHeads, 8, seed % 2 == 0 ? Dtype::kFloat32 : Dtype::kBFloat16};
+    if (seed % 3 == 0) shape.grad_dtype = Dtype::kFloat32;
+    const Traffic forward = forward_traffic(plan.plan(), shape);
+    const BackwardTraffic backward = backward_traffic(forward, shape);
     ProgramBytes sum;
-    int64_t lse_bytes = 0;
     for (const RankProgram& program : compile_plan(plan, kHeads, kKvHeads)) {
       const ProgramBytes bytes = sent_bytes(program, shape);
       sum.forward_q += bytes.forward_q;
       sum.forward_kv += bytes.forward_kv;
       sum.forward_o += bytes.forward_o;
-      lse_bytes += bytes.forward_o / o_and_lse * 4;
+      sum.backward_q += bytes.backward_q;
+      sum.backward_kv += bytes.backward_kv;
     }
-    EXPECT_EQ(sum.forward_q, traffic.q_bytes);
-    EXPECT_EQ(sum.forward_kv, traffic.kv_bytes);
-    EXPECT_EQ(sum.forward_o - lse_bytes, traffic.o_bytes);
+    EXPECT_EQ(sum.forward_q, forward.q_bytes);
+    EXPECT_EQ(sum.forward_kv, forward.kv_bytes);
+    EXPECT_EQ(sum.forward_o, forward.o_bytes + forward.lse_bytes);
+    EXPECT_EQ(sum.backward_q, backward.q_bytes);
+    EXPECT_EQ(sum.backward_kv, backward.kv_bytes);
+  }
+}
+
+int64_t count_row_heads(const std::vector<RowRun>& runs) {
+  int64_t sum = 0;
+  for (const RowRun& run : runs) sum += run.rows.size() * run.heads.size();
+  return sum;
+}
+
+/// Q, K, V (by round) and O that the programs send between nodes.
+int64_t far_row_heads(const std::vector<RankProgram>& programs, const Cluster& cluster) {
+  int64_t sum = 0;
+  for (const RankProgram& program : programs) {
+    for (const InputRound& round : program.rounds) {
+      for (const auto* peers : {&round.from_home, &round.passed_on}) {
+        for (const PeerRows& peer : *peers) {
+          if (!cluster.near(program.rank, peer.peer))
+            sum += count_row_heads(peer.q) + 2 * count_row_heads(peer.kv);
+        }
+      }
+    }
+    for (const PeerRows& home : program.as_server) {
+      if (!cluster.near(program.rank, home.peer)) sum += count_row_heads(home.q);
+    }
+  }
+  return sum;
+}
+
+TEST(CompilePlan, SendsTheFarBytesThatTrafficCounts) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed);
+    const VerifiedPlan plan = random_verified_plan(rng, seed % 4 >= 2);
+    const int servers = plan.plan().servers;
+    const Cluster cluster{
+        .servers = servers, .speeds = {}, .servers_per_node = static_cast<int>(seed % 3)};
+    const ModelShape shape{kHeads, kKvHeads, 8, Dtype::kFloat32};
+    const Traffic traffic = forward_traffic(plan.plan(), shape, cluster);
+    EXPECT_EQ(traffic.far_bytes,
+              far_row_heads(compile_plan(plan, kHeads, kKvHeads), cluster) * 8 * 4);
+    if (cluster.servers_per_node == 0) {
+      EXPECT_EQ(traffic.far_bytes, 0);
+    }
+    if (cluster.servers_per_node == 1) {
+      EXPECT_EQ(traffic.far_bytes, traffic.total());
+    }
+  }
+}
+
+TEST(CompilePlan, KeepsTheExtraKeyRowsThatTrafficCounts) {
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Rng rng(seed);
+    const VerifiedPlan plan = random_verified_plan(rng, seed % 4 >= 2);
+    int64_t most = 0;
+    for (const RankProgram& program : compile_plan(plan, kHeads, kKvHeads)) {
+      RowSet own;  // several runs may hold the same row, for different heads
+      int64_t rows = program.server_kv_rows;
+      for (const PeerRows& home : program.as_server) {
+        if (home.peer != program.rank) continue;
+        for (const RowRun& run : home.kv) {
+          for (const Range fresh : own.add(run.rows)) rows -= fresh.size();
+        }
+      }
+      most = std::max(most, rows);
+    }
+    const ModelShape shape{kHeads, kKvHeads, 8, Dtype::kBFloat16};
+    const Traffic traffic = forward_traffic(plan.plan(), shape);
+    EXPECT_EQ(traffic.max_extra_kv_rows, most);
+    EXPECT_EQ(traffic.max_extra_kv_bytes, most * 2 * kKvHeads * 8 * 2);
   }
 }
 
