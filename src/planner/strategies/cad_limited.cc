@@ -8,6 +8,7 @@
 #include "planner/strategies/cad_improve.h"
 #include "planner/strategies/cad_long.h"
 #include "planner/strategies/cad_repair.h"
+#include "planner/strategies/cad_search.h"
 #include "planner/strategies/cad_shed.h"
 
 namespace cadenza {
@@ -32,7 +33,23 @@ double longest_time(const CadState& state) {
   return longest;
 }
 
-CadTasks result(const CadState& state) {
+/// Evaluations of `Effort::kThorough`: 10 to 20 seconds at 64 servers, and no more than four times
+/// that for more.
+int64_t thorough_work(const CadState& state) {
+  constexpr int64_t kWork = 30'000'000, kServers = 64;
+  return kWork * std::clamp<int64_t>(state.servers(), kServers, 4 * kServers) / kServers;
+}
+
+/// The search's best plan, where there is one to begin with.
+void search_thoroughly(CadState& state) {
+  if (state.request().options.effort != Effort::kThorough) return;
+  if (state.rooms().least().first < 0 || state.over_limits() > 0) return;
+  state.assign(search(state, {.work = thorough_work(state)}));
+  state.forget();
+}
+
+CadTasks result(CadState& state) {
+  search_thoroughly(state);
   return {state.tasks(), state.bytes(), longest_time(state) / state.cap_per_speed()};
 }
 
@@ -59,7 +76,11 @@ class LimitedPlanner {
   }
 
   CadTasks tasks(ReceiveLimits limits) const {
-    if (limits.allow(most_)) return result(free_);
+    if (limits.allow(most_)) {
+      CadState state(request_, batch_, limits);
+      state.assign(free_.tasks());
+      return result(state);
+    }
     CadState state(request_, batch_, limits);
     if (!succeeds(state)) refuse(limits);
     if (state.rooms().least().first >= 0) improve(state, {.work = search_work(state)});

@@ -64,6 +64,12 @@ class LongDocument {
   /// True where every shard's home has time for its own triangle: the staircase supposes it.
   bool keeps_diagonal() const { return keeps_diagonal_; }
 
+  /// Scores of servers are spread by up to this part, so that a search finds other layouts.
+  void set_noise(double noise, Rng* rng) {
+    noise_ = noise;
+    rng_ = rng;
+  }
+
   void spread(int64_t columns) {
     int64_t begin = 0;
     for (int64_t c = 1; c <= columns; ++c) {
@@ -236,10 +242,13 @@ class LongDocument {
       const double cost = block.cost;
       const Piece box{block.rows, {column.begin, block.widest}, Band::causal()};
       const double bytes = state_.added(server, document_, box).bytes;
+      const double luck =
+          rng_ == nullptr ? 0 : noise_ * static_cast<double>((*rng_)() >> 11) * 0x1p-53;
       const double score =
-          bytes + state_.bytes_per_root_cost() *
-                      (kSurplusWeight * std::sqrt(std::max(0.0, left_ - cost)) +
-                       kRoomWeight * (std::sqrt(std::max(0.0, room - cost)) - std::sqrt(room)));
+          bytes +
+          state_.bytes_per_root_cost() *
+              (luck * std::sqrt(cost) + kSurplusWeight * std::sqrt(std::max(0.0, left_ - cost)) +
+               kRoomWeight * (std::sqrt(std::max(0.0, room - cost)) - std::sqrt(room)));
       if (!best || score < best_score) {
         best = server;
         best_score = score;
@@ -274,6 +283,8 @@ class LongDocument {
   std::vector<Step> steps_;
   double left_ = 0;  // cost to give away
   bool keeps_diagonal_ = true;
+  double noise_ = 0;
+  Rng* rng_ = nullptr;
 };
 
 /// Bytes, and what the surplus of all servers and the room that is left are worth.
@@ -315,6 +326,17 @@ void spread_long_documents(CadState& state) {
     if (best > 0) LongDocument(first).spread(best);
     state.forget();
   }
+}
+
+bool spread_again(CadState& state, int document, double noise, Rng& rng) {
+  const Document& d = state.batch().documents[static_cast<size_t>(document)];
+  if (d.shards.size() < 2 || !is_causal(d)) return false;
+  LongDocument layout(state, document);
+  if (layout.surplus() <= 0 || !layout.keeps_diagonal()) return false;
+  layout.set_noise(noise, &rng);
+  const int64_t columns = layout.best_columns() + static_cast<int64_t>((rng() >> 11) % 4) - 1;
+  layout.spread(std::max<int64_t>(1, columns));
+  return true;
 }
 
 }  // namespace cadenza

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/rng.h"
 #include "planner/strategies/cad_state.h"
 
 namespace cadenza {
@@ -8,5 +9,9 @@ namespace cadenza {
 /// its own servers keep, and how the rest is tiled over servers with room. Leaves a state in which
 /// servers may still be above their caps.
 void spread_long_documents(CadState& state);
+
+/// For a search: lays out one document, all of whose work is at home, with luck in the number of
+/// columns and in who gets which block. False where it is not such a document or has no surplus.
+bool spread_again(CadState& state, int document, double noise, Rng& rng);
 
 }  // namespace cadenza

@@ -228,6 +228,15 @@ void CadState::return_foreign(int c) {
   settle();
 }
 
+void CadState::assign(const std::vector<Task>& tasks) {
+  for (size_t c = 0; c < cells_.size(); ++c) {
+    while (!cells_[c].items.empty()) take(cells_[c].items.back());
+  }
+  for (const Task& task : tasks)
+    put(task.document, task.piece, task.server, cell_of(task.document, task.server));
+  settle();
+}
+
 void CadState::add_home(int document, const Piece& piece) {
   for (const Shard& shard : batch_.documents[static_cast<size_t>(document)].shards) {
     const Piece part = trim({intersect(shard.rows, piece.q), piece.kv, piece.band});

@@ -120,6 +120,9 @@ class CadState {
   /// What a server does of a document whose queries live elsewhere returns to where they live.
   void return_foreign(int cell);
 
+  /// The plan of these tasks, which are some state's.
+  void assign(const std::vector<Task>& tasks);
+
   /// Changes after a mark can be taken back, the latest first. `forget` ends that: it empties the
   /// log.
   size_t mark() const { return log_.size(); }
