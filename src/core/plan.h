@@ -18,7 +18,8 @@ struct Task {
   Rank server = 0;
   int round = 0;     // rows of round r travel while round r - 1 computes
   Rank via = kHome;  // kHome: rows come from their home; else those that the server does not hold
-                     // yet come from this one, which has held them since an earlier round
+                     // yet come from this one, which has held them since an earlier round. Where
+                     // tasks of a server and round differ on a row, the first by id wins
 
   static constexpr Rank kHome = -1;
   bool operator==(const Task&) const = default;

@@ -28,7 +28,8 @@ struct AttendTask {
 };
 
 /// Q, K and V that move for one round of tasks, while the round before computes. Only the forward
-/// has rounds: gradients are sums that a server returns once, to their homes.
+/// has rounds and relays: dO, LSE and D go to the servers in one exchange, and gradients are sums
+/// that a server returns once, straight to their homes.
 struct InputRound {
   std::vector<PeerRows> from_home;  // to each server: rows of this rank's home layout
   std::vector<PeerRows> passed_on;  // to each server: rows of this rank's server layout
