@@ -1,6 +1,6 @@
 # The command line. One file per verb under src/cli/verbs; verbs that need a model have a no_ twin that
 # says what to install, so that the table of verbs is the same in every build.
-file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/*.cc ${CMAKE_SOURCE_DIR}/src/cli/verbs/*.cc)
+file(GLOB cli_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/*.cc ${CMAKE_SOURCE_DIR}/src/cli/plan/*.cc ${CMAKE_SOURCE_DIR}/src/cli/verbs/*.cc)
 file(GLOB cli_torch CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/verbs/torch/*.cc)
 file(GLOB cli_no_torch CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cli/verbs/no_torch/*.cc)
 list(FILTER cli_sources EXCLUDE REGEX "_test\\.cc$")

@@ -64,6 +64,72 @@ class PlanTest(CliTest):
         self.assertLessEqual(report["max_over_mean"], 1.05)
         self.assertGreaterEqual(report["max_over_mean"], 1)
 
+    def test_all_strategies_keep_their_rows(self):
+        done = self.plan("--strategy", "all", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = {row["strategy"]: row for row in json.loads(done.stdout)["strategies"]}
+        self.assertGreaterEqual(len(rows), 14)
+        self.assertIn("needs capacity 16385", rows["packed"]["refused"])
+        self.assertIn("not applicable", rows["hsap"]["refused"])
+        for name in ("home", "cad", "ring", "mesh", "per_document_cp", "ulysses", "hdp"):
+            self.assertEqual(rows[name]["pairs"], PAIRS, name)
+            self.assertAlmostEqual(sum(rows[name]["load_per_server"]) / PAIRS, 1, 9, name)
+            self.assertEqual(max(rows[name]["recv_bytes_per_server"]),
+                             rows[name]["max_recv_bytes"], name)
+        text = self.plan("--strategy", "all").stdout
+        self.assertIn("needs capacity 16385", text)
+        self.assertEqual(len(text.splitlines()), 2 + len(rows))
+
+    def test_some_strategies_by_name(self):
+        done = self.plan("--strategy", "ring,cad", "--json")
+        self.assertEqual([row["strategy"] for row in json.loads(done.stdout)["strategies"]],
+                         ["ring", "cad"])
+        self.assert_error(self.plan("--strategy", "ring,cad", "--out", self.folder / "p.json"), 2,
+                          "--out", "got 2")
+        self.assert_error(self.plan("--strategy", "rings"), 2, "did you mean 'ring'")
+
+    def test_backward_bytes_follow_the_dtype_of_gradients(self):
+        report = json.loads(self.plan("--json").stdout)
+        rows = report["q_bytes"] // 8192
+        self.assertEqual(report["backward_q_bytes"], rows * (2 * 8192 + 2 * 4 * 32))
+        self.assertEqual(report["backward_kv_bytes"], report["kv_bytes"])
+
+    def test_limits_that_cannot_be_kept_name_one_that_can(self):
+        done = self.plan("--max-recv-bytes", "1MiB")
+        self.assert_error(done, 3, "expected max_recv_bytes >= ", "got 1048576")
+        least = int(done.stderr.split(">= ")[1].split(",")[0])
+        kept = json.loads(self.plan("--max-recv-bytes", least, "--json").stdout)
+        self.assertLessEqual(kept["max_recv_bytes"], least)
+        self.assert_error(self.plan("--max-recv-bytes", least - 1), 3, "max_recv_bytes")
+        self.assert_error(self.plan("--max-recv-bytes", "lots"), 2, "--max-recv-bytes", "'lots'")
+
+    def test_speeds_homes_nodes(self):
+        done = self.plan("--speeds", "1,2,1", "--json")
+        loads = json.loads(done.stdout)["load_per_server"]
+        self.assertLess(max(loads) / min(loads), 1.2)
+        self.assert_error(self.plan("--speeds", "1,2"), 2, "3 servers", "got 2")
+        served = json.loads(run("plan", "--batch", self.batch, "--servers", 3, "--homes", 2,
+                                "--tokens-per-server", 11000, "--json").stdout)
+        self.assertEqual((served["homes"], served["servers"]), (2, 3))
+        self.assertGreater(served["load_per_server"][2], 0)
+        nodes = json.loads(self.plan("--servers-per-node", 1, "--json").stdout)
+        self.assertEqual(nodes["far_bytes"], nodes["total_bytes"])
+        self.assert_error(self.plan("--mesh", "3"), 2, "--mesh", "'3'")
+
+    def test_explains_a_rank(self):
+        batch = self.write("two.json", [1024, 128])
+        done = run("plan", "--batch", batch, "--servers", 2, "--tokens-per-server", 1024,
+                   "--strategy", "home", "--explain", 1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("server 1: 0.031 of", done.stdout)
+        self.assertIn("holds 128 tokens of 1 documents", done.stdout)
+        self.assertIn("keeps document 1: queries [0, 128), keys [0, 128)", done.stdout)
+        moved = run("plan", "--batch", batch, "--servers", 2, "--tokens-per-server", 1024,
+                    "--explain", 1).stdout
+        self.assertIn("it has time for others", moved)
+        self.assertRegex(moved, r"gets document 0: queries \[.*; queries from server 0; 0 of ")
+        self.assert_error(self.plan("--explain", 3), 2, "from 0 to 2", "got 3")
+
     def test_same_input_gives_the_same_plan(self):
         hashes = {json.loads(self.plan("--json").stdout)["plan_hash"] for _ in range(2)}
         self.assertEqual(len(hashes), 1)

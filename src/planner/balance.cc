@@ -37,8 +37,10 @@ Balance balance_of(const Plan& plan, const Cluster& cluster, const CostModel& co
   std::vector<double> loads(static_cast<size_t>(plan.servers), 0.0);
   double total = 0;
   double speeds = 0;
+  const auto named = static_cast<double>(std::max<int64_t>(named_heads(plan), 1));
   for (const Task& task : plan.tasks) {
-    const double c = cost.task_cost(task.piece);
+    const double share = task.heads.empty() ? 1 : static_cast<double>(task.heads.size()) / named;
+    const double c = share * cost.task_cost(task.piece);
     loads[static_cast<size_t>(task.server)] += c / cluster.speed(task.server);
     total += c;
   }

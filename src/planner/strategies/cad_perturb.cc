@@ -74,8 +74,7 @@ Piece CadPerturbation::strip_of(const Piece& piece) {
   if (side % 2 == 0) {
     range.end = std::min(range.end, (range.begin / kTile + tiles) * kTile);
   } else {
-    range.begin =
-        std::max(range.begin, (range.end + kTile - 1) / kTile * kTile - tiles * kTile);
+    range.begin = std::max(range.begin, (range.end + kTile - 1) / kTile * kTile - tiles * kTile);
   }
   return strip;
 }

@@ -42,10 +42,10 @@ Plan plan_of(const PlanRequest& request, const Batch& batch, std::vector<Task> t
 
 /// Long-tailed lengths: one document over several servers, some of half a server, many short ones.
 PlanRequest long_tailed(Rng& rng, bool masks) {
-  std::vector<Document> documents = documents_of_lengths(
-      {uniform_between(rng, 30000, 60000), uniform_between(rng, 4000, 9000),
-       uniform_between(rng, 4000, 9000), uniform_between(rng, 1, 3000), 1, 129,
-       uniform_between(rng, 1, 3000)});
+  std::vector<Document> documents =
+      documents_of_lengths({uniform_between(rng, 30000, 60000), uniform_between(rng, 4000, 9000),
+                            uniform_between(rng, 4000, 9000), uniform_between(rng, 1, 3000), 1, 129,
+                            uniform_between(rng, 1, 3000)});
   if (masks) {
     documents[1].mask = {.kind = Mask::Kind::kWindow, .window = 2000, .sinks = 4};
     documents[2].mask = {.kind = Mask::Kind::kFull};

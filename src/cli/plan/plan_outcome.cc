@@ -1,0 +1,161 @@
+#include "cli/plan/plan_outcome.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/cat.h"
+#include "base/hash.h"
+#include "cli/verb.h"
+#include "core/traffic.h"
+#include "planner/balance.h"
+#include "report/table.h"
+
+namespace cadenza {
+namespace {
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+Json shape_json(const ModelShape& shape) {
+  return {{"hidden", shape.heads * shape.head_dim},
+          {"kv_width", shape.kv_heads * shape.head_dim},
+          {"heads", shape.heads},
+          {"kv_heads", shape.kv_heads},
+          {"head_dim", shape.head_dim},
+          {"dtype", dtype_name(shape.dtype)},
+          {"grad_dtype", dtype_name(shape.gradient_dtype())}};
+}
+
+/// Predicted time of each server, in the cost model's unit.
+std::vector<double> loads_of(const Plan& plan, const PlanRequest& request) {
+  std::vector<double> loads(static_cast<size_t>(plan.servers), 0.0);
+  const auto named = static_cast<double>(std::max<int64_t>(named_heads(plan), 1));
+  for (const Task& task : plan.tasks) {
+    const double share = task.heads.empty() ? 1 : static_cast<double>(task.heads.size()) / named;
+    loads[static_cast<size_t>(task.server)] +=
+        share * request.cost->task_cost(task.piece) / request.cluster.speed(task.server);
+  }
+  return loads;
+}
+
+void add_traffic(const Plan& plan, const PlanRequest& request, Json& json) {
+  const Traffic traffic = forward_traffic(plan, request.shape, request.cluster);
+  const BackwardTraffic backward = backward_traffic(traffic, request.shape);
+  const BackwardTraffic again =
+      backward_traffic(traffic, request.shape, BackwardInputs::kSentAgain);
+  json["q_bytes"] = traffic.q_bytes;
+  json["kv_bytes"] = traffic.kv_bytes;
+  json["o_bytes"] = traffic.o_bytes;
+  json["lse_bytes"] = traffic.lse_bytes;
+  json["total_bytes"] = traffic.total();
+  json["far_bytes"] = traffic.far_bytes;
+  json["max_recv_bytes"] = traffic.max_recv_bytes;
+  json["recv_bytes_per_server"] = traffic.recv_bytes_per_server;
+  json["max_extra_kv_bytes"] = traffic.max_extra_kv_bytes;
+  json["backward_q_bytes"] = backward.q_bytes;
+  json["backward_kv_bytes"] = backward.kv_bytes;
+  json["backward_total_bytes_with_inputs_again"] = again.total();
+}
+
+}  // namespace
+
+PlanOutcome plan_and_prove(const Strategy& strategy, const PlanRequest& request,
+                           bool others_follow) {
+  PlanOutcome outcome{.strategy = strategy.name};
+  try {
+    const auto start = std::chrono::steady_clock::now();
+    Plan plan = strategy.plan(request);
+    outcome.plan_ms = milliseconds_since(start);
+    outcome.plan = verify_plan(std::move(plan));
+  } catch (const NeedsCapacity& error) {
+    if (!others_follow) throw;
+    outcome.refused = cat("needs capacity ", error.capacity());
+  } catch (const NotApplicable& error) {
+    if (!others_follow) throw;
+    outcome.refused = cat("not applicable: ", error.what());
+  }
+  return outcome;
+}
+
+Json outcome_to_json(const std::string& batch, const PlanRequest& request,
+                     const PlanOutcome& outcome) {
+  Json json = {{"batch", batch},
+               {"strategy", outcome.strategy},
+               {"servers", request.cluster.servers},
+               {"homes", request.homes},
+               {"documents", request.documents.size()},
+               {"tolerance", request.tolerance},
+               {"cost_model", request.cost->name()},
+               {"model", shape_json(request.shape)},
+               {"provenance", provenance_to_json(program_provenance())}};
+  int64_t tokens = 0;
+  for (const Document& document : request.documents) tokens += document.length;
+  json["tokens"] = tokens;
+  if (!outcome.plan) {
+    json["refused"] = outcome.refused;
+    return json;
+  }
+  const Plan& plan = outcome.plan->plan();
+  const Balance balance = balance_of(plan, request.cluster, *request.cost);
+  json["pairs"] = count_pairs(plan.batch);
+  json["tasks"] = plan.tasks.size();
+  json["max_over_mean"] = balance.max_over_mean;
+  json["lower_bound_over_mean"] = balance.lower_bound_over_mean;
+  const std::vector<double> loads = loads_of(plan, request);
+  json["load_per_server"] = loads;
+  json["predicted_attention"] = *std::max_element(loads.begin(), loads.end());
+  add_traffic(plan, request, json);
+  json["plan_ms"] = outcome.plan_ms;
+  json["plan_hash"] = hash_text(outcome.plan->hash());
+  return json;
+}
+
+std::string outcomes_to_text(const std::vector<Json>& outcomes, bool nodes) {
+  constexpr double kGiB = 1.0 / (int64_t{1} << 30);
+  std::vector<Column> columns{
+      {.key = "strategy", .title = "strategy"},
+      {.key = "tasks", .title = "tasks"},
+      {.key = "max_over_mean", .title = "max/mean", .decimals = 4},
+      {.key = "lower_bound_over_mean", .title = "bound", .decimals = 4},
+      {.key = "predicted_attention", .title = "slowest server", .unit = "1e6", .scale = 1e-6},
+      {.key = "q_bytes", .title = "Q", .unit = "GiB", .scale = kGiB},
+      {.key = "kv_bytes", .title = "KV", .unit = "GiB", .scale = kGiB},
+      {.key = "o_bytes", .title = "O", .unit = "GiB", .scale = kGiB},
+      {.key = "max_recv_bytes", .title = "max receive", .unit = "GiB", .scale = kGiB},
+      {.key = "max_extra_kv_bytes", .title = "extra KV", .unit = "GiB", .scale = kGiB},
+      {.key = "plan_ms", .title = "planned in", .unit = "ms", .decimals = 2}};
+  if (nodes) {
+    columns.push_back(
+        {.key = "far_bytes", .title = "between nodes", .unit = "GiB", .scale = kGiB});
+  }
+  columns.push_back({.key = "refused", .title = "remark"});
+  const bool remarks = std::any_of(outcomes.begin(), outcomes.end(),
+                                   [](const Json& o) { return o.contains("refused"); });
+  if (!remarks) columns.pop_back();
+  Table table(columns);
+  for (const Json& outcome : outcomes) {
+    std::vector<Cell> cells;
+    for (const Column& column : columns) {
+      const auto found = outcome.find(column.key);
+      if (found == outcome.end()) {
+        cells.emplace_back();
+      } else if (found->is_string()) {
+        cells.emplace_back(found->get<std::string>());
+      } else if (found->is_number_integer()) {
+        cells.emplace_back(found->get<int64_t>());
+      } else {
+        cells.emplace_back(found->get<double>());
+      }
+    }
+    table.add_row(std::move(cells));
+  }
+  const Json& any = outcomes.front();
+  return cat(any["batch"].get<std::string>(), ": ", any["documents"], " documents, ",
+             any["tokens"], " tokens on ", any["servers"],
+             " servers; bytes of one forward layer; cost in ",
+             any["cost_model"].get<std::string>(), "; every plan verified\n", table.to_text());
+}
+
+}  // namespace cadenza
