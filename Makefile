@@ -3,6 +3,8 @@
 #   make build       build/cadenza                make test-core   the torch-free layers alone, in a minute
 #   make demo        train on this machine's own source files, home against cad
 #   make bench       our attention kernels against PyTorch's
+#   make bench-planner   plans of recorded batches, and how planning time grows
+#   make install     the planner as a C++ library: PREFIX=/where
 #   make test        the fast tests               make asan, tsan  the torch-free tests under sanitizers
 #
 # PYTHON=/path/to/python   use the torch installed there (2.9 or newer, CUDA builds too) instead of .venv
@@ -11,9 +13,10 @@
 
 BUILD := build
 JOBS ?= $(shell nproc)
+PREFIX ?= $(HOME)/.local
 CONFIGURE_ARGS := $(if $(PYTHON),-DCADENZA_PYTHON=$(shell command -v $(PYTHON)))
 
-.PHONY: build configure setup demo bench test test-core asan asan-torch tsan format clean
+.PHONY: build configure setup demo bench bench-planner install test test-core asan asan-torch tsan format clean
 
 build: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target cadenza
@@ -30,6 +33,16 @@ demo: build
 bench: configure
 	@cmake --build $(BUILD) -j $(JOBS) --target attention_bench
 	@$(BUILD)/attention_bench $(BENCH_ARGS)
+
+bench-planner:
+	@tools/setup --core
+	@cmake --preset core-only >/dev/null && cmake --build --preset core-only -j $(JOBS) --target planner_bench
+	@build-core-only/planner_bench $(BENCH_ARGS)
+
+install:
+	@tools/setup --core
+	@cmake --preset core-only >/dev/null && cmake --build --preset core-only -j $(JOBS) --target cadenza_program cadenza_planner
+	@cmake --install build-core-only --component core --prefix $(PREFIX)
 
 test: configure
 	@cmake --build $(BUILD) -j $(JOBS)

@@ -75,8 +75,8 @@ class Explanation {
     const bool mine = task.server == server_;
     Range own{0, 0};
     for (const Shard& shard : document.shards) {
-      const Piece part = trim({intersect(task.piece.q, shard.rows), task.piece.kv,
-                               task.piece.band});
+      const Piece part =
+          trim({intersect(task.piece.q, shard.rows), task.piece.kv, task.piece.band});
       if (part.q.empty()) continue;
       const double c = cost(task, part);
       if (shard.home == server_) {

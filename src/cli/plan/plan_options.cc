@@ -30,16 +30,16 @@ void check_numbers(const PlanVerbOptions& options) {
                           "; 0.05 allows 5 % above the mean"));
   }
   if (options.servers_per_node < 0) {
-    throw ConfigError(cat("[plan] expected --servers-per-node >= 0, got ",
-                          options.servers_per_node, "; 0 puts all servers in one node"));
+    throw ConfigError(cat("[plan] expected --servers-per-node >= 0, got ", options.servers_per_node,
+                          "; 0 puts all servers in one node"));
   }
   if (!(options.far_link_weight > 0)) {
     throw ConfigError(cat("[plan] expected --far-link-weight > 0, got ", options.far_link_weight,
                           "; 8 counts a byte between nodes as eight inside one"));
   }
   if (options.capacity && *options.capacity < 1) {
-    throw ConfigError(cat("[plan] expected --capacity >= 1, got ", *options.capacity,
-                          "; give tokens a rank"));
+    throw ConfigError(
+        cat("[plan] expected --capacity >= 1, got ", *options.capacity, "; give tokens a rank"));
   }
 }
 
@@ -146,8 +146,7 @@ void attach_plan_options(CLI::App& app, PlanVerbOptions& options) {
       ->capture_default_str();
   app.add_option("--max-recv-bytes", options.max_recv_bytes,
                  "cad: most Q + K + V that a server may receive in one layer's forward: 1.5GiB");
-  app.add_option("--max-extra-kv-bytes", options.max_extra_kv_bytes,
-                 "cad: most K + V among them");
+  app.add_option("--max-extra-kv-bytes", options.max_extra_kv_bytes, "cad: most K + V among them");
   app.add_option("--capacity", options.capacity,
                  "Tokens that a rank may hold where a strategy places documents; default: "
                  "tokens per server");

@@ -127,8 +127,7 @@ std::string outcomes_to_text(const std::vector<Json>& outcomes, bool nodes) {
       {.key = "max_extra_kv_bytes", .title = "extra KV", .unit = "GiB", .scale = kGiB},
       {.key = "plan_ms", .title = "planned in", .unit = "ms", .decimals = 2}};
   if (nodes) {
-    columns.push_back(
-        {.key = "far_bytes", .title = "between nodes", .unit = "GiB", .scale = kGiB});
+    columns.push_back({.key = "far_bytes", .title = "between nodes", .unit = "GiB", .scale = kGiB});
   }
   columns.push_back({.key = "refused", .title = "remark"});
   const bool remarks = std::any_of(outcomes.begin(), outcomes.end(),
@@ -152,9 +151,8 @@ std::string outcomes_to_text(const std::vector<Json>& outcomes, bool nodes) {
     table.add_row(std::move(cells));
   }
   const Json& any = outcomes.front();
-  return cat(any["batch"].get<std::string>(), ": ", any["documents"], " documents, ",
-             any["tokens"], " tokens on ", any["servers"],
-             " servers; bytes of one forward layer; cost in ",
+  return cat(any["batch"].get<std::string>(), ": ", any["documents"], " documents, ", any["tokens"],
+             " tokens on ", any["servers"], " servers; bytes of one forward layer; cost in ",
              any["cost_model"].get<std::string>(), "; every plan verified\n", table.to_text());
 }
 

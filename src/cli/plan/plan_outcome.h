@@ -13,12 +13,12 @@ namespace cadenza {
 struct PlanOutcome {
   std::string strategy;
   std::optional<VerifiedPlan> plan;
-  double plan_ms = 0;  // the strategy alone
+  double plan_ms = 0;   // the strategy alone
   std::string refused;  // "not applicable: why", "needs capacity X"; empty where there is a plan
 };
 
-/// Plans and proves. Where `others_follow`, a strategy that cannot says so in the outcome; alone, it
-/// throws.
+/// Plans and proves. Where `others_follow`, a strategy that cannot says so in the outcome; alone,
+/// it throws.
 PlanOutcome plan_and_prove(const Strategy& strategy, const PlanRequest& request,
                            bool others_follow);
 
