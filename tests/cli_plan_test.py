@@ -116,6 +116,21 @@ class PlanTest(CliTest):
         self.assertEqual(nodes["far_bytes"], nodes["total_bytes"])
         self.assert_error(self.plan("--mesh", "3"), 2, "--mesh", "'3'")
 
+    def test_measures_a_profile_and_plans_by_it(self):
+        path = self.folder / "profile.json"
+        done = run("profile", "--hidden", 64, "--kv-width", 64, "--dtype", "fp32", "--threads", 1,
+                   "--budget", 0.2, "--out", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("own error on 18 other points", done.stdout)
+        profile = json.loads(path.read_text())
+        for phase in ("forward_seconds", "backward_seconds"):
+            self.assertEqual(len(profile[phase]), len(profile["q_rows"]))
+            self.assertTrue(all(s > 0 for row in profile[phase] for s in row))
+        report = json.loads(self.plan("--cost-model", path, "--json").stdout)
+        self.assertEqual(report["cost_model"], "profile")
+        self.assertGreater(report["predicted_attention"], 0)
+        self.assert_error(self.plan("--cost-model", self.batch), 2, str(self.batch))
+
     def test_explains_a_rank(self):
         batch = self.write("two.json", [1024, 128])
         done = run("plan", "--batch", batch, "--servers", 2, "--tokens-per-server", 1024,

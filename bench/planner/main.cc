@@ -44,9 +44,8 @@ Table files_table(const Options& options) {
     const BenchResult result = run_case(bench, thorough ? Effort::kThorough : Effort::kQuick,
                                         thorough ? 1 : options.repeats);
     const KnownFigures& known = bench.known;
-    table.add_row({bench.name, result.max_over_mean, result.gib,
-                   ratio(result.gib, known.quick_gib), ratio(result.gib, known.thorough_gib),
-                   ratio(result.gib, known.lower_bound_gib),
+    table.add_row({bench.name, result.max_over_mean, result.gib, ratio(result.gib, known.quick_gib),
+                   ratio(result.gib, known.thorough_gib), ratio(result.gib, known.lower_bound_gib),
                    ratio(result.gib, known.reference_gib), result.recv_gib,
                    ratio(result.recv_gib, known.reference_recv_gib),
                    static_cast<int64_t>(result.tasks), result.plan_ms});

@@ -24,6 +24,7 @@ std::span<const Verb> all_verbs();
 
 Verb plan_verb();
 Verb verify_verb();
+Verb profile_verb();
 // These need a model: verbs/torch, or verbs/no_torch in a build without libtorch.
 Verb train_verb();
 Verb compare_verb();

@@ -5,8 +5,8 @@
 namespace cadenza {
 
 std::span<const Verb> all_verbs() {
-  static const std::array verbs{plan_verb(), verify_verb(), train_verb(), compare_verb(),
-                                eval_verb()};
+  static const std::array verbs{plan_verb(),  verify_verb(),  profile_verb(),
+                                train_verb(), compare_verb(), eval_verb()};
   return verbs;
 }
 

@@ -1,5 +1,7 @@
 #include "core/json_field.h"
 
+#include <cmath>
+
 #include "base/cat.h"
 #include "base/error.h"
 
@@ -66,6 +68,19 @@ int64_t JsonField::integer(int64_t low, int64_t high) const {
     refuse(cat("an integer from ", low, " to ", high));
   }
   return value_->get<int64_t>();
+}
+
+double JsonField::positive() const {
+  const double number = not_negative();
+  if (number == 0) refuse("a number > 0");
+  return number;
+}
+
+double JsonField::not_negative() const {
+  if (!value_->is_number()) refuse("a number >= 0");
+  const auto number = value_->get<double>();
+  if (!(number >= 0) || !std::isfinite(number)) refuse("a number >= 0");
+  return number;
 }
 
 int64_t JsonField::integer_or_null(int64_t low, int64_t high, int64_t if_null) const {

@@ -32,7 +32,11 @@ class JsonField {
   std::string text() const;
   /// A whole number in [low, high]; fractions, also 1.0, are refused.
   int64_t integer(int64_t low, int64_t high) const;
-  /// The same, or null, for which `if_null` stands.
+  /// A finite number above 0.
+  double positive() const;
+  /// A finite number of at least 0.
+  double not_negative() const;
+  /// A whole number, or null, for which `if_null` stands.
   int64_t integer_or_null(int64_t low, int64_t high, int64_t if_null) const;
   /// [begin, end] with 0 <= begin <= end <= high.
   Range range(int64_t high) const;

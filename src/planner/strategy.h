@@ -53,7 +53,7 @@ struct PlanRequest {
   Cluster cluster;
   ModelShape shape;
   const CostModel* cost = nullptr;  // required
-  double tolerance = 0.05;          // no server above (1 + tolerance) × mean
+  double tolerance = 0.02;          // no server above (1 + tolerance) × mean
   PlanOptions options;
 };
 

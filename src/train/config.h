@@ -38,7 +38,7 @@ struct TrainConfig {
   AdamWOptions adamw;          // train.beta1, .beta2, .epsilon, .weight_decay
 
   std::string strategy = "cad";     // planner.strategy
-  double tolerance = 0.05;          // planner.tolerance
+  double tolerance = 0.02;          // planner.tolerance
   std::optional<int64_t> capacity;  // planner.capacity: tokens that a rank may hold under a
                                     // strategy that places documents; default data.tokens_per_rank
 

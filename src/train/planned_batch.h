@@ -17,7 +17,7 @@ namespace cadenza {
 struct PlanSettings {
   const Strategy& strategy;
   ModelShape shape;
-  double tolerance = 0.05;
+  double tolerance = 0.02;
   int64_t tokens_per_rank = 0;
   std::optional<int64_t> capacity = {};  // of strategies that place documents; tokens_per_rank
   double deadline_seconds = 60;

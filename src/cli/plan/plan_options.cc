@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/byte_size.h"
 #include "cli/mask_option.h"
+#include "core/cost/profile_cost_model.h"
 
 namespace cadenza {
 namespace {
@@ -96,6 +97,11 @@ PlanRequest plan_request(const PlanVerbOptions& options, BatchFile file, const C
           .options = plan_options(options)};
 }
 
+std::unique_ptr<CostModel> cost_model(const PlanVerbOptions& options) {
+  if (options.cost_model == "pairs") return std::make_unique<PairsCostModel>();
+  return std::make_unique<ProfileCostModel>(read_profile(options.cost_model));
+}
+
 std::vector<const Strategy*> chosen_strategies(const PlanVerbOptions& options) {
   std::vector<const Strategy*> chosen;
   if (options.strategies == std::vector<std::string>{"all"}) {
@@ -129,6 +135,9 @@ void attach_plan_options(CLI::App& app, PlanVerbOptions& options) {
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--tolerance", options.tolerance, "No server above (1 + tolerance) x mean")
+      ->capture_default_str();
+  app.add_option("--cost-model", options.cost_model,
+                 "What makes time of tasks: pairs, or a profile made by 'cadenza profile'")
       ->capture_default_str();
   app.add_option("--mask", options.mask,
                  "causal, window:W[:S], chunked:C, prefix:P or full; default: the file's, causal");

@@ -2,6 +2,7 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,13 +21,14 @@ struct PlanVerbOptions {
   std::vector<double> speeds;
   int servers_per_node = 0;
   std::vector<std::string> strategies = {"cad"};
-  double tolerance = 0.05;
+  double tolerance = 0.02;
   std::string mask;
   bool split_kv = true;
   double far_link_weight = 1;
   std::string placement = "fill", effort = "quick";
   std::string max_recv_bytes, max_extra_kv_bytes, mesh;
   std::optional<int64_t> capacity;
+  std::string cost_model = "pairs";
   std::optional<int> explain;
   std::string out;
   bool json = false;
@@ -38,6 +40,9 @@ void attach_plan_options(CLI::App& app, PlanVerbOptions& options);
 
 /// What a strategy is asked. ConfigError naming the option that makes no sense.
 PlanRequest plan_request(const PlanVerbOptions& options, BatchFile file, const CostModel& cost);
+
+/// Pairs, or the profile in a file.
+std::unique_ptr<CostModel> cost_model(const PlanVerbOptions& options);
 
 /// The strategies to plan with, in the table's order for "all". ConfigError for an unknown name.
 std::vector<const Strategy*> chosen_strategies(const PlanVerbOptions& options);

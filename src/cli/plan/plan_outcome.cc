@@ -114,12 +114,16 @@ Json outcome_to_json(const std::string& batch, const PlanRequest& request,
 
 std::string outcomes_to_text(const std::vector<Json>& outcomes, bool nodes) {
   constexpr double kGiB = 1.0 / (int64_t{1} << 30);
+  const bool seconds = outcomes.front()["cost_model"] == "profile";
   std::vector<Column> columns{
       {.key = "strategy", .title = "strategy"},
       {.key = "tasks", .title = "tasks"},
       {.key = "max_over_mean", .title = "max/mean", .decimals = 4},
       {.key = "lower_bound_over_mean", .title = "bound", .decimals = 4},
-      {.key = "predicted_attention", .title = "slowest server", .unit = "1e6", .scale = 1e-6},
+      {.key = "predicted_attention",
+       .title = "slowest server",
+       .unit = seconds ? "s" : "million pairs",
+       .scale = seconds ? 1 : 1e-6},
       {.key = "q_bytes", .title = "Q", .unit = "GiB", .scale = kGiB},
       {.key = "kv_bytes", .title = "KV", .unit = "GiB", .scale = kGiB},
       {.key = "o_bytes", .title = "O", .unit = "GiB", .scale = kGiB},

@@ -24,12 +24,12 @@ void check_single(const PlanVerbOptions& options, size_t strategies) {
 }
 
 int run(const PlanVerbOptions& options) {
-  const PairsCostModel cost;
+  const auto cost = cost_model(options);
   BatchFile file = read_batch_file(options.batch);
   const std::string name = file.name.empty() ? options.batch : file.name;
   const auto strategies = chosen_strategies(options);
   check_single(options, strategies.size());
-  const PlanRequest request = plan_request(options, std::move(file), cost);
+  const PlanRequest request = plan_request(options, std::move(file), *cost);
   std::vector<Json> reports;
   for (const Strategy* strategy : strategies) {
     const PlanOutcome outcome = plan_and_prove(*strategy, request, strategies.size() > 1);

@@ -33,7 +33,7 @@ double longest_time(const CadState& state) {
   return longest;
 }
 
-/// Evaluations of `Effort::kThorough`: 10 to 20 seconds at 64 servers, and no more than four times
+/// Evaluations of `Effort::kThorough`: 8 to 25 seconds at 64 servers, and no more than four times
 /// that for more.
 int64_t thorough_work(const CadState& state) {
   constexpr int64_t kWork = 30'000'000, kServers = 64;

@@ -1,0 +1,93 @@
+#include "core/cost/profile.h"
+
+#include <cmath>
+
+#include "base/file.h"
+#include "core/batch.h"
+#include "core/json_field.h"
+
+namespace cadenza {
+namespace {
+
+constexpr const char* kFormat = "cadenza-profile";
+constexpr int64_t kVersion = 1;
+constexpr int64_t kMaxHeads = 1 << 16;
+
+std::vector<int64_t> lengths_from(const JsonField& field) {
+  std::vector<int64_t> lengths;
+  for (size_t i = 0; i < field.size(); ++i) {
+    lengths.push_back(field.item(i).integer(1, kMaxTokens));
+    if (i > 0 && lengths[i] <= lengths[i - 1]) field.refuse("ascending lengths");
+  }
+  if (lengths.size() < 2) field.refuse("at least two lengths");
+  return lengths;
+}
+
+AttentionGrid grid_from(const JsonField& root, const char* key) {
+  std::vector<int64_t> q_rows = lengths_from(root.at("q_rows"));
+  std::vector<int64_t> kv_rows = lengths_from(root.at("kv_rows"));
+  const JsonField table = root.at(key);
+  if (table.size() != q_rows.size()) table.refuse("a list for each of q_rows");
+  std::vector<std::vector<double>> seconds;
+  for (size_t i = 0; i < q_rows.size(); ++i) {
+    const JsonField row = table.item(i);
+    if (row.size() != kv_rows.size()) row.refuse("a number for each of kv_rows");
+    std::vector<double>& values = seconds.emplace_back();
+    for (size_t j = 0; j < kv_rows.size(); ++j) values.push_back(row.item(j).positive());
+  }
+  return {std::move(q_rows), std::move(kv_rows), std::move(seconds)};
+}
+
+Dtype dtype_from(const JsonField& field) {
+  for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16}) {
+    if (field.text() == dtype_name(dtype)) return dtype;
+  }
+  field.refuse("bf16 or fp32");
+}
+
+}  // namespace
+
+Json profile_to_json(const Profile& profile) {
+  return {{"format", kFormat},
+          {"version", kVersion},
+          {"kernel", profile.kernel},
+          {"model",
+           {{"heads", profile.shape.heads},
+            {"kv_heads", profile.shape.kv_heads},
+            {"head_dim", profile.shape.head_dim},
+            {"dtype", dtype_name(profile.shape.dtype)}}},
+          {"q_rows", profile.forward.q_rows()},
+          {"kv_rows", profile.forward.kv_rows()},
+          {"forward_seconds", profile.forward.table()},
+          {"backward_seconds", profile.backward.table()},
+          {"own_error",
+           {{"points", profile.error.points},
+            {"median", profile.error.median},
+            {"worst", profile.error.worst}}},
+          {"machine", profile.machine}};
+}
+
+Profile read_profile(const std::string& path) {
+  const Json json = parse_json(read_file(path), path);
+  const JsonField root(json, "profile", path);
+  root.require_object();
+  if (root.at("format").text() != kFormat) root.at("format").refuse("\"cadenza-profile\"");
+  root.at("version").integer(kVersion, kVersion);
+  const JsonField model = root.at("model");
+  ProfileError error;
+  if (const auto own = root.find("own_error")) {
+    error = {own->at("points").integer(0, kMaxTokens), own->at("median").not_negative(),
+             own->at("worst").not_negative()};
+  }
+  return {.kernel = root.at("kernel").text(),
+          .shape = {.heads = model.at("heads").integer(1, kMaxHeads),
+                    .kv_heads = model.at("kv_heads").integer(1, kMaxHeads),
+                    .head_dim = model.at("head_dim").integer(1, kMaxHeads),
+                    .dtype = dtype_from(model.at("dtype"))},
+          .forward = grid_from(root, "forward_seconds"),
+          .backward = grid_from(root, "backward_seconds"),
+          .error = error,
+          .machine = json.value("machine", Json::object())};
+}
+
+}  // namespace cadenza
