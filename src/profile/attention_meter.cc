@@ -66,8 +66,7 @@ AttentionMeter::Seconds AttentionMeter::call(const std::vector<AttentionTask>& t
                              1.0f / std::sqrt(static_cast<float>(shape_.head_dim))};
   Seconds seconds;
   seconds.forward = seconds_of([&] {
-    backend_.attention_forward(
-        {shape, tasks, q_.view, k_.view, v_.view, o_.view, lse_.view});
+    backend_.attention_forward({shape, tasks, q_.view, k_.view, v_.view, o_.view, lse_.view});
   });
   seconds.backward = seconds_of([&] {
     backend_.attention_backward({shape, tasks, q_.view, k_.view, v_.view, d_o_.view, lse_.view,

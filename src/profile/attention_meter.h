@@ -10,8 +10,8 @@
 
 namespace cadenza {
 
-/// Times attention of single pieces as a fused call does them: small pieces are done several at once,
-/// with query rows of their own, until the call is long enough to be timed.
+/// Times attention of single pieces as a fused call does them: small pieces are done several at
+/// once, with query rows of their own, until the call is long enough to be timed.
 class AttentionMeter {
  public:
   /// Buffers for pieces of at most so many query and key rows, filled with small numbers.

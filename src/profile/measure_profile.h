@@ -15,10 +15,10 @@ struct ProfileOptions {
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
-/// Measures the backend's attention on a grid of query × key lengths, both phases, and then on points
-/// that are not of the grid: random rectangles, causal pieces and fused batches, from which the
-/// profile's own error comes. Points are visited in turn, `repeats` times, and medians are taken, so
-/// that a change of the machine's speed does not bend the grid.
+/// Measures the backend's attention on a grid of query × key lengths, both phases, and then on
+/// points that are not of the grid: random rectangles, causal pieces and fused batches, from which
+/// the profile's own error comes. Points are visited in turn, `repeats` times, and medians are
+/// taken, so that a change of the machine's speed does not bend the grid.
 Profile measure_profile(Backend& backend, const std::string& kernel, const ProfileOptions& options);
 
 }  // namespace cadenza

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <optional>
 
 #include "base/cat.h"
 #include "report/table.h"
@@ -57,6 +58,30 @@ std::vector<int64_t> peak_memory(const StrategySteps& result) {
   return peak;
 }
 
+/// Predicted against measured attention: of each step after the first, the largest relative error
+/// of a rank, with one scale for the run, which the first step gives; the median over steps. Less
+/// than two steps say nothing.
+std::optional<double> prediction_error(const StrategySteps& result) {
+  double predicted = 0, measured = 0;
+  const StepReport& warm_up = result.steps.front();
+  for (size_t rank = 0; rank < warm_up.rank_times.size(); ++rank) {
+    predicted += warm_up.rank_predicted_attention[rank];
+    measured += warm_up.rank_times[rank].attention_seconds;
+  }
+  if (result.steps.size() < 2 || predicted <= 0) return std::nullopt;
+  std::vector<double> errors;
+  for (size_t i = 1; i < result.steps.size(); ++i) {
+    double largest = 0;
+    for (size_t rank = 0; rank < warm_up.rank_times.size(); ++rank) {
+      const double seconds = result.steps[i].rank_times[rank].attention_seconds;
+      const double expected = result.steps[i].rank_predicted_attention[rank] * measured / predicted;
+      if (seconds > 0) largest = std::max(largest, std::abs(expected / seconds - 1));
+    }
+    errors.push_back(largest);
+  }
+  return median(errors);
+}
+
 /// Everything measured is a median over the same steps, bytes a mean: they differ with the batch,
 /// not with the machine.
 Json row_of(const StrategySteps& result, const StrategySteps& reference) {
@@ -67,8 +92,10 @@ Json row_of(const StrategySteps& result, const StrategySteps& reference) {
     losses.push_back(step.loss);
     bytes += static_cast<double>(step.sent_bytes());
   }
+  const std::optional<double> error = prediction_error(result);
   return {
       {"name", result.strategy},
+      {"attention_prediction_error", error ? Json(*error) : Json()},
       {"step_seconds_median", median_seconds(result)},
       {"step_seconds", seconds},
       {"tokens_per_second",
@@ -116,6 +143,12 @@ std::string compare_to_text(const std::vector<StrategySteps>& results) {
                {.key = "first_loss", .title = "first loss", .decimals = 4},
                {.key = "last_loss", .title = "last loss", .decimals = 4}});
   std::string remarks;
+  for (const StrategySteps& result : results) {
+    const auto error = prediction_error(result);
+    if (!error) continue;
+    remarks += cat("attention of ", result.strategy, " per rank was predicted within ",
+                   format("%.0f", 100 * *error), " % (median over steps of the worst rank)\n");
+  }
   const StrategySteps& reference = results.front();
   for (const StrategySteps& result : results) {
     const Json row = row_of(result, reference);

@@ -42,7 +42,8 @@ struct TrainConfig {
   std::optional<int64_t> capacity;  // planner.capacity: tokens that a rank may hold under a
                                     // strategy that places documents; default data.tokens_per_rank
 
-  std::string exchange_dtype = "model";          // exchange.dtype = model: nothing else is exact
+  std::string cost_model = "pairs";      // planner.cost_model = pairs, or the file of a profile
+  std::string exchange_dtype = "model";  // exchange.dtype = model: nothing else is exact
   std::optional<Dtype> gradient_exchange_dtype;  // exchange.grad_dtype = model | fp32: of dQ, dK,
                                                  // dV on the wire
   double deadline_seconds =

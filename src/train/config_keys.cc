@@ -173,6 +173,10 @@ Keys run_keys() {
           "tokens that a rank may hold where the strategy places documents (hdp, wlb, ...); "
           "not given: data.tokens_per_rank",
           FIELD(capacity)),
+      text_key(
+          "planner.cost_model", false,
+          "what predicts time: \"pairs\", or the file of a profile that 'cadenza profile' made",
+          FIELD(cost_model)),
       choice_key<std::string>("exchange.dtype", {{"model", "model"}},
                               "in which Q, K, V, O and dO travel: the model's; another would not "
                               "be exact",

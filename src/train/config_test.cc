@@ -69,9 +69,9 @@ TEST(TrainConfig, ListOfKeysIsFrozen) {
           "train.micro_batches", "train.dtype", "train.learning_rate", "train.min_learning_rate",
           "train.warmup_steps", "train.gradient_clip", "train.beta1", "train.beta2",
           "train.epsilon", "train.weight_decay", "planner.strategy", "planner.tolerance",
-          "planner.capacity", "exchange.dtype", "exchange.grad_dtype", "runtime.deadline_seconds",
-          "runtime.schedule", "runtime.servers", "runtime.threads", "memory.recompute",
-          "compare.strategies", "run.folder"));
+          "planner.capacity", "planner.cost_model", "exchange.dtype", "exchange.grad_dtype",
+          "runtime.deadline_seconds", "runtime.schedule", "runtime.servers", "runtime.threads",
+          "memory.recompute", "compare.strategies", "run.folder"));
 }
 
 TEST(TrainConfig, EveryDefaultIsInItsOwnRangeAndEveryKeyIsExplained) {
@@ -130,6 +130,7 @@ TEST(TrainConfig, EveryKeyReachesItsOwnField) {
                         "planner.strategy=\"home\"",
                         "planner.tolerance=0.1",
                         "planner.capacity=5000",
+                        "planner.cost_model=\"profile.json\"",
                         "exchange.grad_dtype=\"fp32\"",
                         "runtime.deadline_seconds=5.0",
                         "runtime.threads=3",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct PlanSettings {
   int64_t tokens_per_rank = 0;
   std::optional<int64_t> capacity = {};  // of strategies that place documents; tokens_per_rank
   double deadline_seconds = 60;
+  std::shared_ptr<const CostModel> cost = std::make_shared<PairsCostModel>();
 };
 
 /// One micro-batch, planned, agreed by all ranks, compiled for this one.
@@ -28,7 +30,8 @@ struct PlannedBatch {
   VerifiedPlan plan;
   RankProgram program;
   RankTokens tokens;
-  double plan_seconds = 0;  // on rank 0: the strategy alone
+  double plan_seconds = 0;         // on rank 0: the strategy alone
+  double predicted_attention = 0;  // of this rank in one layer, in the cost model's unit
 };
 
 /// Rank 0 plans, everyone agrees and compiles; each rank takes its tokens from the plan's homes.

@@ -13,6 +13,7 @@ namespace {
 struct Numbers {
   double loss_sum;
   PassTimes times;
+  double predicted_attention;
   int64_t peak_memory_bytes;
 };
 static_assert(std::is_trivially_copyable_v<Numbers>);
@@ -20,7 +21,8 @@ static_assert(std::is_trivially_copyable_v<Numbers>);
 }  // namespace
 
 std::vector<RankStatus> exchange_status(Group& group, const RankStatus& mine, Deadline deadline) {
-  const Numbers numbers{mine.loss_sum, mine.times, mine.peak_memory_bytes};
+  const Numbers numbers{mine.loss_sum, mine.times, mine.predicted_attention,
+                        mine.peak_memory_bytes};
   std::string bytes(sizeof(Numbers), '\0');
   std::memcpy(bytes.data(), &numbers, sizeof(Numbers));
 
@@ -29,8 +31,8 @@ std::vector<RankStatus> exchange_status(Group& group, const RankStatus& mine, De
     CADENZA_CHECK(message.size() >= sizeof(Numbers), message.size(), " bytes");
     Numbers theirs;
     std::memcpy(&theirs, message.data(), sizeof(Numbers));
-    all.push_back(
-        {theirs.loss_sum, theirs.times, theirs.peak_memory_bytes, message.substr(sizeof(Numbers))});
+    all.push_back({theirs.loss_sum, theirs.times, theirs.predicted_attention,
+                   theirs.peak_memory_bytes, message.substr(sizeof(Numbers))});
   }
   return all;
 }

@@ -13,6 +13,7 @@ namespace cadenza {
 struct RankStatus {
   double loss_sum = 0;
   PassTimes times;
+  double predicted_attention = 0;  // in the cost model's unit, one layer
   int64_t peak_memory_bytes = 0;
   std::string trouble;  // empty, or what is not finite and in which document
 };

@@ -87,6 +87,7 @@ Json metrics_line(const StepReport& report) {
           {"targets", report.targets},
           {"seconds", report.seconds},
           {"tokens_per_second", report.tokens_per_second()},
+          {"rank_predicted_attention", report.rank_predicted_attention},
           {"attention_max_over_mean", report.attention_max_over_mean()},
           {"sent_bytes", report.sent_bytes()},
           {"plan_seconds", report.plan_seconds},

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "comm/collectives.h"
+#include "core/cost/read_cost_model.h"
 #include "runtime/stopwatch.h"
 #include "train/rank_tokens.h"
 
@@ -79,7 +80,8 @@ Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config,
                      .tolerance = config.tolerance,
                      .tokens_per_rank = config.tokens_per_rank,
                      .capacity = config.capacity,
-                     .deadline_seconds = config.deadline_seconds},
+                     .deadline_seconds = config.deadline_seconds,
+                     .cost = read_cost_model(config.cost_model)},
       schedule_(plain_schedule(model_->layers(), /*training=*/true)),
       learning_rate_{.peak = config.learning_rate,
                      .minimum = config.min_learning_rate,
@@ -120,6 +122,7 @@ StepReport Trainer::step(const std::vector<TokenBatch>& micro_batches) {
     for (const RankStatus& theirs : all) {
       loss_sum += theirs.loss_sum;
       report.rank_times.push_back(theirs.times);
+      report.rank_predicted_attention.push_back(theirs.predicted_attention);
       report.rank_peak_memory_bytes.push_back(theirs.peak_memory_bytes);
     }
     report.loss = loss_sum * loss_scale;
@@ -134,6 +137,7 @@ void Trainer::run_micro_batch(const TokenBatch& batch, double loss_scale, RankSt
   const PlannedBatch planned = plan_batch(group_, batch, plan_settings_);
   report.plan_seconds += planned.plan_seconds;
   report.plan_hashes.push_back(planned.plan.hash());
+  status.predicted_attention += planned.predicted_attention;
   const PassResult result = runtime_.run({.program = planned.program,
                                           .schedule = schedule_,
                                           .tokens = planned.tokens,

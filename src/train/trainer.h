@@ -30,6 +30,7 @@ struct StepReport {
   double plan_seconds = 0;            // of them: the strategy, on rank 0
   double reduce_seconds = 0;          // of them: gradient reduction, on this rank
   std::vector<PassTimes> rank_times;  // by rank, summed over micro-batches
+  std::vector<double> rank_predicted_attention;  // of one layer, in the cost model's unit
   std::vector<int64_t> rank_peak_memory_bytes;
   std::vector<uint64_t> plan_hashes;  // by micro-batch
 

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "cli/byte_size.h"
 #include "cli/mask_option.h"
-#include "core/cost/profile_cost_model.h"
 
 namespace cadenza {
 namespace {
@@ -95,11 +94,6 @@ PlanRequest plan_request(const PlanVerbOptions& options, BatchFile file, const C
           .cost = &cost,
           .tolerance = options.tolerance,
           .options = plan_options(options)};
-}
-
-std::unique_ptr<CostModel> cost_model(const PlanVerbOptions& options) {
-  if (options.cost_model == "pairs") return std::make_unique<PairsCostModel>();
-  return std::make_unique<ProfileCostModel>(read_profile(options.cost_model));
 }
 
 std::vector<const Strategy*> chosen_strategies(const PlanVerbOptions& options) {

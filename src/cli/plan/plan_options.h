@@ -2,7 +2,6 @@
 
 #include <CLI/App.hpp>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,9 +39,6 @@ void attach_plan_options(CLI::App& app, PlanVerbOptions& options);
 
 /// What a strategy is asked. ConfigError naming the option that makes no sense.
 PlanRequest plan_request(const PlanVerbOptions& options, BatchFile file, const CostModel& cost);
-
-/// Pairs, or the profile in a file.
-std::unique_ptr<CostModel> cost_model(const PlanVerbOptions& options);
 
 /// The strategies to plan with, in the table's order for "all". ConfigError for an unknown name.
 std::vector<const Strategy*> chosen_strategies(const PlanVerbOptions& options);

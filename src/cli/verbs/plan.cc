@@ -10,6 +10,7 @@
 #include "cli/plan/plan_options.h"
 #include "cli/plan/plan_outcome.h"
 #include "cli/verb.h"
+#include "core/cost/read_cost_model.h"
 #include "core/plan_json.h"
 
 namespace cadenza {
@@ -24,7 +25,7 @@ void check_single(const PlanVerbOptions& options, size_t strategies) {
 }
 
 int run(const PlanVerbOptions& options) {
-  const auto cost = cost_model(options);
+  const auto cost = read_cost_model(options.cost_model);
   BatchFile file = read_batch_file(options.batch);
   const std::string name = file.name.empty() ? options.batch : file.name;
   const auto strategies = chosen_strategies(options);

@@ -27,17 +27,18 @@ struct Options {
 
 std::string summary(const Profile& profile) {
   char text[256];
-  std::snprintf(text, sizeof(text),
-                "%s: %lld x %lld lengths, %lld to %lld query rows x %lld to %lld keys; own error on "
-                "%lld other points: median %.1f %%, worst %.1f %%\n",
-                profile.kernel.c_str(), static_cast<long long>(profile.forward.q_rows().size()),
-                static_cast<long long>(profile.forward.kv_rows().size()),
-                static_cast<long long>(profile.forward.q_rows().front()),
-                static_cast<long long>(profile.forward.q_rows().back()),
-                static_cast<long long>(profile.forward.kv_rows().front()),
-                static_cast<long long>(profile.forward.kv_rows().back()),
-                static_cast<long long>(profile.error.points), 100 * profile.error.median,
-                100 * profile.error.worst);
+  std::snprintf(
+      text, sizeof(text),
+      "%s: %lld x %lld lengths, %lld to %lld query rows x %lld to %lld keys; own error on "
+      "%lld other points: median %.1f %%, worst %.1f %%\n",
+      profile.kernel.c_str(), static_cast<long long>(profile.forward.q_rows().size()),
+      static_cast<long long>(profile.forward.kv_rows().size()),
+      static_cast<long long>(profile.forward.q_rows().front()),
+      static_cast<long long>(profile.forward.q_rows().back()),
+      static_cast<long long>(profile.forward.kv_rows().front()),
+      static_cast<long long>(profile.forward.kv_rows().back()),
+      static_cast<long long>(profile.error.points), 100 * profile.error.median,
+      100 * profile.error.worst);
   return text;
 }
 
@@ -56,9 +57,7 @@ int run(const Options& options) {
       *backend, cat("cadenza ", backend->name(), ", ", threads, " threads"),
       {.shape = shape,
        .budget_seconds = options.quick ? 5 : options.budget,
-       .progress = [&](int64_t done, int64_t total) {
-         progress.update(done, cat("of ", total));
-       }});
+       .progress = [&](int64_t done, int64_t total) { progress.update(done, cat("of ", total)); }});
   progress.finish();
   profile.machine = provenance_to_json(program_provenance());
   const Json json = profile_to_json(profile);

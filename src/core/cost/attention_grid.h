@@ -7,14 +7,15 @@ namespace cadenza {
 
 /// Measured seconds of attention over full rectangles, for one phase.
 ///
-/// Inside the grid the logarithm of time is interpolated linearly in the logarithms of both lengths.
-/// Outside, the time per pair is that of the nearest point of the grid's edge: large rectangles run
-/// at one rate, and a piece below the grid takes its share of the smallest one's time, because tasks
-/// of a fused call pay no start each. Time never falls where a side grows.
+/// Inside the grid the logarithm of time is interpolated linearly in the logarithms of both
+/// lengths. Outside, the time per pair is that of the nearest point of the grid's edge: large
+/// rectangles run at one rate, and a piece below the grid takes its share of the smallest one's
+/// time, because tasks of a fused call pay no start each. Time never falls where a side grows.
 class AttentionGrid {
  public:
   /// Both lists ascend, at least two numbers each, all >= 1; seconds[i][j] > 0 is of q_rows[i] ×
-  /// kv_rows[j]. Where noise made a longer side faster, the larger time of the shorter one is taken.
+  /// kv_rows[j]. Where noise made a longer side faster, the larger time of the shorter one is
+  /// taken.
   AttentionGrid(std::vector<int64_t> q_rows, std::vector<int64_t> kv_rows,
                 std::vector<std::vector<double>> seconds);
 

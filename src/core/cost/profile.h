@@ -25,9 +25,9 @@ struct Profile {
 };
 
 /// {"format": "cadenza-profile", "version": 1, "kernel", "model": {"heads", "kv_heads", "head_dim",
-/// "dtype"}, "q_rows": [..], "kv_rows": [..], "forward_seconds": [[..]..], "backward_seconds": [[..]..],
-/// "own_error": {"points", "median", "worst"}, "machine": {..}}; the lists of lengths are the domain of
-/// validity.
+/// "dtype"}, "q_rows": [..], "kv_rows": [..], "forward_seconds": [[..]..], "backward_seconds":
+/// [[..]..], "own_error": {"points", "median", "worst"}, "machine": {..}}; the lists of lengths are
+/// the domain of validity.
 Json profile_to_json(const Profile& profile);
 
 /// DataError with file and field when it is malformed.

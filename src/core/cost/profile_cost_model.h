@@ -6,8 +6,8 @@
 namespace cadenza {
 
 /// Seconds by a profile, forward and backward together. A piece counts as a rectangle of as many
-/// query rows (trimmed) that see as many keys each as its rows do on average. Tasks of a server run in
-/// one fused call: the sum of its tasks.
+/// query rows (trimmed) that see as many keys each as its rows do on average. Tasks of a server run
+/// in one fused call: the sum of its tasks.
 class ProfileCostModel final : public CostModel {
  public:
   explicit ProfileCostModel(Profile profile) : profile_(std::move(profile)) {}
