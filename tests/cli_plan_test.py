@@ -94,6 +94,14 @@ class PlanTest(CliTest):
         self.assertEqual(report["backward_q_bytes"], rows * (2 * 8192 + 2 * 4 * 32))
         self.assertEqual(report["backward_kv_bytes"], report["kv_bytes"])
 
+    def test_bytes_have_a_lower_bound_where_documents_have_one_home(self):
+        self.assertIsNone(json.loads(self.plan("--json").stdout)["lower_bound_bytes"])
+        batch = self.write("homes.json", [4000, 1000])
+        report = json.loads(run("plan", "--batch", batch, "--servers", 2, "--tokens-per-server",
+                                4000, "--json").stdout)
+        self.assertGreater(report["lower_bound_bytes"], 0)
+        self.assertLessEqual(report["lower_bound_bytes"], report["total_bytes"])
+
     def test_limits_that_cannot_be_kept_name_one_that_can(self):
         done = self.plan("--max-recv-bytes", "1MiB")
         self.assert_error(done, 3, "expected max_recv_bytes >= ", "got 1048576")

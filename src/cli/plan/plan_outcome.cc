@@ -8,6 +8,7 @@
 #include "cli/verb.h"
 #include "core/traffic.h"
 #include "planner/balance.h"
+#include "planner/lower_bound_bytes.h"
 #include "report/table.h"
 
 namespace cadenza {
@@ -107,6 +108,12 @@ Json outcome_to_json(const std::string& batch, const PlanRequest& request,
   json["load_per_server"] = loads;
   json["predicted_attention"] = *std::max_element(loads.begin(), loads.end());
   add_traffic(plan, request, json);
+  // The bound is on plans whose tasks have all heads, and that are as even as this one in pairs.
+  const std::optional<double> bound =
+      named_heads(plan) == 0
+          ? lower_bound_bytes(plan.batch, request.cluster, request.shape, balance.max_over_mean - 1)
+          : std::nullopt;
+  json["lower_bound_bytes"] = bound ? Json(*bound) : Json();
   json["plan_ms"] = outcome.plan_ms;
   json["plan_hash"] = hash_text(outcome.plan->hash());
   return json;
