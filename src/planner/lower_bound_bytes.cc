@@ -1,10 +1,10 @@
-// The proof in short. f pairs away from their home need x foreign query rows and y foreign keys with
-// x·y >= f, at a cost of w·x + y keys, w = (Q + O) / (K + V) bytes: at least c(f) = 2·sqrt(w·f). c is
-// subadditive, so all that server s takes from server t costs at least c of the sum, and a cheapest
-// flow exists in which no server both gives and takes: t gives exactly its surplus S over its cap, s
-// takes at most its room D. So every flow f <= min(S, D), and as c(f) / f falls, it costs at least
-// f · max(2·sqrt(w / S), 2·sqrt(w / D)). What is left is a transport problem whose cheapest solution
-// matches the largest surplus with the largest room, in order.
+// The proof in short. f pairs away from their home need x foreign query rows and y foreign keys
+// with x·y >= f, at a cost of w·x + y keys, w = (Q + O) / (K + V) bytes: at least c(f) =
+// 2·sqrt(w·f). c is subadditive, so all that server s takes from server t costs at least c of the
+// sum, and a cheapest flow exists in which no server both gives and takes: t gives exactly its
+// surplus S over its cap, s takes at most its room D. So every flow f <= min(S, D), and as c(f) / f
+// falls, it costs at least f · max(2·sqrt(w / S), 2·sqrt(w / D)). What is left is a transport
+// problem whose cheapest solution matches the largest surplus with the largest room, in order.
 #include "planner/lower_bound_bytes.h"
 
 #include <algorithm>

@@ -109,10 +109,11 @@ Json outcome_to_json(const std::string& batch, const PlanRequest& request,
   json["predicted_attention"] = *std::max_element(loads.begin(), loads.end());
   add_traffic(plan, request, json);
   // The bound is on plans whose tasks have all heads, and that are as even as this one in pairs.
-  const std::optional<double> bound =
-      named_heads(plan) == 0
-          ? lower_bound_bytes(plan.batch, request.cluster, request.shape, balance.max_over_mean - 1)
-          : std::nullopt;
+  std::optional<double> bound;
+  if (named_heads(plan) == 0 && dynamic_cast<const PairsCostModel*>(request.cost) != nullptr) {
+    bound =
+        lower_bound_bytes(plan.batch, request.cluster, request.shape, balance.max_over_mean - 1);
+  }
   json["lower_bound_bytes"] = bound ? Json(*bound) : Json();
   json["plan_ms"] = outcome.plan_ms;
   json["plan_hash"] = hash_text(outcome.plan->hash());
