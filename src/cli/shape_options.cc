@@ -8,15 +8,19 @@
 namespace cadenza {
 namespace {
 
-/// Only widths matter here. Heads of 128 where that divides both, else of the largest width that
-/// does.
-ModelShape shape_of_widths(int64_t hidden, int64_t kv_width, Dtype dtype) {
+/// To bytes only widths matter. Unless told (head_dim > 0), heads of 128 where that divides both,
+/// else of the largest width that does.
+ModelShape shape_of_widths(int64_t hidden, int64_t kv_width, int64_t head_dim, Dtype dtype) {
   if (hidden < 1 || kv_width < 1 || hidden % kv_width != 0) {
     throw ConfigError(cat("[--kv-width] expected hidden a multiple of kv-width, both >= 1, got ",
                           hidden, " and ", kv_width, "; give --kv-width ",
                           hidden < 1 ? 1024 : hidden));
   }
-  const int64_t dim = kv_width % 128 == 0 ? 128 : kv_width;
+  if (head_dim < 0 || (head_dim > 0 && kv_width % head_dim != 0)) {
+    throw ConfigError(cat("[--head-dim] expected a divisor of kv-width ", kv_width, ", got ",
+                          head_dim, "; give --head-dim ", kv_width));
+  }
+  const int64_t dim = head_dim > 0 ? head_dim : kv_width % 128 == 0 ? 128 : kv_width;
   return {.heads = hidden / dim, .kv_heads = kv_width / dim, .head_dim = dim, .dtype = dtype};
 }
 
@@ -66,15 +70,19 @@ void ShapeOptions::attach(CLI::App& app) {
                      ->capture_default_str();
   auto* kv = app.add_option("--kv-width", kv_width_, "Width of a key row: kv heads x head_dim")
                  ->capture_default_str();
+  auto* dim = app.add_option("--head-dim", head_dim_,
+                             "Width of a head; default: 128 where that divides the kv-width, "
+                             "else the kv-width");
   app.add_option("--dtype", dtype_, "Of rows on the wire: bf16 or fp32")->capture_default_str();
   app.add_option("--model", model_, "A Hugging Face config.json, instead of the widths")
       ->excludes(hidden)
-      ->excludes(kv);
+      ->excludes(kv)
+      ->excludes(dim);
 }
 
 ModelShape ShapeOptions::shape() const {
   const Dtype dtype = dtype_of_option(dtype_);
-  return model_.empty() ? shape_of_widths(hidden_, kv_width_, dtype)
+  return model_.empty() ? shape_of_widths(hidden_, kv_width_, head_dim_, dtype)
                         : shape_of_model(model_, dtype);
 }
 

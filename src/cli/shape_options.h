@@ -11,7 +11,8 @@ namespace cadenza {
 /// The value of --dtype: "bf16" or "fp32". ConfigError for anything else.
 Dtype dtype_of_option(const std::string& name);
 
-/// --hidden, --kv-width, --dtype, or --model config.json: all that a plan needs to know of a model.
+/// --hidden, --kv-width, --head-dim, --dtype, or --model config.json: all that a plan needs to know
+/// of a model.
 class ShapeOptions {
  public:
   void attach(CLI::App& app);
@@ -22,6 +23,7 @@ class ShapeOptions {
  private:
   int64_t hidden_ = 4096;
   int64_t kv_width_ = 1024;
+  int64_t head_dim_ = 0;
   std::string dtype_ = "bf16";
   std::string model_;
 };

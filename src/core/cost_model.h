@@ -14,6 +14,8 @@ class CostModel {
   virtual const char* name() const = 0;
   /// Cost of one piece for all heads; 0 for a piece without pairs.
   virtual double task_cost(const Piece& piece) const = 0;
+  /// True where that cost lies outside of what was measured.
+  virtual bool extrapolates(const Piece&) const { return false; }
 };
 
 /// Counts pairs: exact for a kernel whose speed does not depend on the task's shape.

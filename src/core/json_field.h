@@ -17,6 +17,7 @@ class JsonField {
   JsonField(const Json& value, const char* place, const std::string& file)
       : value_(&value), place_(place), file_(&file) {}
 
+  const Json& json() const { return *value_; }
   bool is_array() const { return value_->is_array(); }
 
   /// Refuses what is no object.

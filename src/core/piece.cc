@@ -67,12 +67,16 @@ Range keys_of_query(const Piece& piece, int64_t q) {
   return keys.empty() ? none : keys;
 }
 
+// Query q sees a key unless all of kv lies above q + highest or below q + lowest; keys likewise.
+Range queries_with_pairs(const Piece& piece) {
+  const Band band = clamp_to_ranges(piece);
+  return intersect(piece.q, Range{piece.kv.begin - band.highest, piece.kv.end - band.lowest});
+}
+
 Piece trim(const Piece& piece) {
   if (count_pairs(piece) == 0) return without_pairs(piece);
   const Band band = clamp_to_ranges(piece);
-  // Query q sees a key unless all of kv lies above q + highest or below q + lowest; keys likewise.
-  const Range q =
-      intersect(piece.q, Range{piece.kv.begin - band.highest, piece.kv.end - band.lowest});
+  const Range q = queries_with_pairs(piece);
   const Range kv = intersect(piece.kv, Range{q.begin + band.lowest, q.end + band.highest});
   return {q, kv, piece.band};
 }

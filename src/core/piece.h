@@ -36,6 +36,9 @@ struct Piece {
 /// Number of pairs, exact, in constant time. Documents up to 2^31 tokens cannot overflow it.
 int64_t count_pairs(const Piece& piece);
 
+/// The smallest q range that holds them all, where there is at least one pair.
+Range queries_with_pairs(const Piece& piece);
+
 /// Pairs that lie in both.
 Piece intersect(const Piece& a, const Piece& b);
 

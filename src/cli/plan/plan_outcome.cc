@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 
 #include "base/cat.h"
 #include "base/hash.h"
@@ -39,6 +40,18 @@ std::vector<double> loads_of(const Plan& plan, const PlanRequest& request) {
         share * request.cost->task_cost(task.piece) / request.cluster.speed(task.server);
   }
   return loads;
+}
+
+/// The part of the predicted attention whose tasks lie outside of what the cost model was measured
+/// on.
+double extrapolated_part(const Plan& plan, const CostModel& cost) {
+  double all = 0, outside = 0;
+  for (const Task& task : plan.tasks) {
+    const double c = cost.task_cost(task.piece);
+    all += c;
+    if (cost.extrapolates(task.piece)) outside += c;
+  }
+  return all > 0 ? outside / all : 0;
 }
 
 void add_traffic(const Plan& plan, const PlanRequest& request, Json& json) {
@@ -107,6 +120,7 @@ Json outcome_to_json(const std::string& batch, const PlanRequest& request,
   const std::vector<double> loads = loads_of(plan, request);
   json["load_per_server"] = loads;
   json["predicted_attention"] = *std::max_element(loads.begin(), loads.end());
+  json["extrapolated_part"] = extrapolated_part(plan, *request.cost);
   add_traffic(plan, request, json);
   // The bound is on plans whose tasks have all heads, and that are as even as this one in pairs.
   std::optional<double> bound;
@@ -119,6 +133,21 @@ Json outcome_to_json(const std::string& batch, const PlanRequest& request,
   json["plan_hash"] = hash_text(outcome.plan->hash());
   return json;
 }
+
+namespace {
+
+/// Under a hundredth nobody's ranking changes.
+std::string extrapolation_note(double part) {
+  if (part < 0.01) return "";
+  char text[160];
+  std::snprintf(text, sizeof(text),
+                "up to %.0f %% of the predicted time is of tasks outside the profile's grid: "
+                "extrapolated, not measured\n",
+                100 * part);
+  return text;
+}
+
+}  // namespace
 
 std::string outcomes_to_text(const std::vector<Json>& outcomes, bool nodes) {
   constexpr double kGiB = 1.0 / (int64_t{1} << 30);
@@ -163,9 +192,13 @@ std::string outcomes_to_text(const std::vector<Json>& outcomes, bool nodes) {
     table.add_row(std::move(cells));
   }
   const Json& any = outcomes.front();
+  double extrapolated = 0;
+  for (const Json& outcome : outcomes)
+    extrapolated = std::max(extrapolated, outcome.value("extrapolated_part", 0.0));
   return cat(any["batch"].get<std::string>(), ": ", any["documents"], " documents, ", any["tokens"],
              " tokens on ", any["servers"], " servers; bytes of one forward layer; cost in ",
-             any["cost_model"].get<std::string>(), "; every plan verified\n", table.to_text());
+             any["cost_model"].get<std::string>(), "; every plan verified\n", table.to_text(),
+             extrapolation_note(extrapolated));
 }
 
 }  // namespace cadenza

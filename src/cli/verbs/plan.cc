@@ -25,7 +25,7 @@ void check_single(const PlanVerbOptions& options, size_t strategies) {
 }
 
 int run(const PlanVerbOptions& options) {
-  const auto cost = read_cost_model(options.cost_model);
+  const auto cost = read_cost_model(options.cost_model, options.shape.shape());
   BatchFile file = read_batch_file(options.batch);
   const std::string name = file.name.empty() ? options.batch : file.name;
   const auto strategies = chosen_strategies(options);

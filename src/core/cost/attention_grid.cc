@@ -48,6 +48,13 @@ AttentionGrid::AttentionGrid(std::vector<int64_t> q_rows, std::vector<int64_t> k
   }
 }
 
+bool AttentionGrid::contains(double q, double kv) const {
+  const auto between = [](const std::vector<int64_t>& lengths, double x) {
+    return static_cast<double>(lengths.front()) <= x && x <= static_cast<double>(lengths.back());
+  };
+  return between(q_rows_, q) && between(kv_rows_, kv);
+}
+
 double AttentionGrid::seconds(double q, double kv) const {
   const double x = std::log(q), y = std::log(kv);
   const double at_q = std::clamp(x, log_q_.front(), log_q_.back());

@@ -22,6 +22,9 @@ class AttentionGrid {
   /// Of q query rows that see kv keys each; both > 0, and not necessarily whole. O(log n).
   double seconds(double q, double kv) const;
 
+  /// True where no time is extrapolated.
+  bool contains(double q, double kv) const;
+
   const std::vector<int64_t>& q_rows() const { return q_rows_; }
   const std::vector<int64_t>& kv_rows() const { return kv_rows_; }
   const std::vector<std::vector<double>>& table() const { return seconds_; }

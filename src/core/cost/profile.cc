@@ -13,6 +13,23 @@ constexpr const char* kFormat = "cadenza-profile";
 constexpr int64_t kVersion = 1;
 constexpr int64_t kMaxHeads = 1 << 16;
 
+/// Seconds of one rectangle, from under a cycle to eleven days: what lies outside was not measured,
+/// and could leave the range of numbers where it is extrapolated.
+constexpr double kLeastSeconds = 1e-12, kMostSeconds = 1e6;
+
+double seconds_from(const JsonField& field) {
+  const double seconds = field.positive();
+  if (seconds < kLeastSeconds || seconds > kMostSeconds) field.refuse("seconds, 1e-12 to 1e6");
+  return seconds;
+}
+
+Json machine_from(const JsonField& root) {
+  const auto machine = root.find("machine");
+  if (!machine) return Json::object();
+  machine->require_object();
+  return machine->json();
+}
+
 std::vector<int64_t> lengths_from(const JsonField& field) {
   std::vector<int64_t> lengths;
   for (size_t i = 0; i < field.size(); ++i) {
@@ -33,7 +50,7 @@ AttentionGrid grid_from(const JsonField& root, const char* key) {
     const JsonField row = table.item(i);
     if (row.size() != kv_rows.size()) row.refuse("a number for each of kv_rows");
     std::vector<double>& values = seconds.emplace_back();
-    for (size_t j = 0; j < kv_rows.size(); ++j) values.push_back(row.item(j).positive());
+    for (size_t j = 0; j < kv_rows.size(); ++j) values.push_back(seconds_from(row.item(j)));
   }
   return {std::move(q_rows), std::move(kv_rows), std::move(seconds)};
 }
@@ -87,7 +104,7 @@ Profile read_profile(const std::string& path) {
           .forward = grid_from(root, "forward_seconds"),
           .backward = grid_from(root, "backward_seconds"),
           .error = error,
-          .machine = json.value("machine", Json::object())};
+          .machine = machine_from(root)};
 }
 
 }  // namespace cadenza

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "core/cost/profile_cost_model.h"
+#include "core/cost/read_cost_model.h"
 
 namespace cadenza {
 namespace {
@@ -58,6 +59,37 @@ TEST(ProfileCostModel, CountsAPieceAsARectangleOfAsManyPairs) {
   EXPECT_EQ(model.task_cost({{0, 4}, {8, 9}, Band::causal()}), 0);
 }
 
+TEST(ProfileCostModel, TellsWhatItExtrapolates) {
+  const ProfileCostModel model(example_profile());
+  EXPECT_FALSE(model.extrapolates({{0, 16}, {0, 100}, Band::full()}));
+  EXPECT_TRUE(model.extrapolates({{0, 65}, {0, 100}, Band::full()}));
+  EXPECT_TRUE(model.extrapolates({{0, 64}, {0, 401}, Band::full()}));
+  EXPECT_TRUE(model.extrapolates({{0, 63}, {0, 63}, Band::causal()}));  // 32 keys a row
+}
+
+TEST(ReadCostModel, RefusesAProfileOfOtherAttention) {
+  const std::string path = testing::TempDir() + "/other_profile_test.json";
+  write_file(path, profile_to_json(example_profile()).dump());
+  ModelShape shape = example_profile().shape;
+  EXPECT_STREQ(read_cost_model("pairs", shape)->name(), "pairs");
+  EXPECT_STREQ(read_cost_model(path, shape)->name(), "profile");
+  const auto refused = [&](ModelShape other, const std::string& words) {
+    EXPECT_THAT([&] { read_cost_model(path, other); },
+                testing::ThrowsMessage<ConfigError>(testing::AllOf(
+                    testing::HasSubstr("8 heads, 2 kv heads, head_dim 64, fp32"),
+                    testing::HasSubstr(words), testing::HasSubstr("cadenza profile"))));
+  };
+  ModelShape other = shape;
+  other.dtype = Dtype::kBFloat16;
+  refused(other, "8 heads, 2 kv heads, head_dim 64, bf16");
+  other = shape;
+  other.head_dim = 128;
+  refused(other, "head_dim 128");
+  other = shape;
+  other.kv_heads = 4;
+  refused(other, "4 kv heads");
+}
+
 TEST(Profile, ComesBackFromItsFile) {
   const std::string path = testing::TempDir() + "/profile_test.json";
   write_file(path, profile_to_json(example_profile()).dump());
@@ -79,6 +111,9 @@ TEST(Profile, RefusesWhatItCannotRead) {
   refused([](Json& j) { j["q_rows"] = {64, 16}; }, "q_rows");
   refused([](Json& j) { j["kv_rows"] = {64}; }, "kv_rows");
   refused([](Json& j) { j["forward_seconds"][1][0] = 0; }, "forward_seconds[1][0]");
+  refused([](Json& j) { j["forward_seconds"][1][0] = 1e308; }, "1e-12 to 1e6");
+  refused([](Json& j) { j["forward_seconds"][1][0] = 1e-300; }, "1e-12 to 1e6");
+  refused([](Json& j) { j["machine"] = "mine"; }, "machine: expected an object");
   refused([](Json& j) { j["backward_seconds"][0] = {1.0}; }, "backward_seconds[0]");
   refused([](Json& j) { j["model"]["dtype"] = "fp8"; }, "model.dtype");
   refused([](Json& j) { j.erase("q_rows"); }, "q_rows");

@@ -124,10 +124,7 @@ std::optional<Cut> BoxCuts::with_all_keys() const {
 
 template <typename BoxOf>
 std::optional<Cut> BoxCuts::reaching(int64_t last, const BoxOf& box_of) const {
-  const auto cost_of = [&](int64_t n) {
-    const Piece part = trim(box_of(n));
-    return part.q.empty() ? 0.0 : state_.cost(part);
-  };
+  const auto cost_of = [&](int64_t n) { return state_.cost(box_of(n)); };
   int64_t n = first_reaching(last, amount_.wanted, cost_of);
   double cost = cost_of(n);
   if (cost > amount_.most) cost = --n > 0 ? cost_of(n) : 0.0;
