@@ -71,9 +71,10 @@ std::vector<LocalShard> local_shards(const Batch& batch, Rank rank) {
   int64_t first_row = 0;
   for (size_t i = 0; i < batch.documents.size(); ++i) {
     for (const Shard& shard : batch.documents[i].shards) {
-      if (shard.home != rank) continue;
-      local.push_back({static_cast<int>(i), shard.rows, first_row});
-      first_row += shard.rows.size();
+      const Range rows = intersect(shard.rows, batch.documents[i].queries);
+      if (shard.home != rank || rows.empty()) continue;
+      local.push_back({static_cast<int>(i), rows, first_row});
+      first_row += rows.size();
     }
   }
   return local;

@@ -31,8 +31,9 @@ struct Document {
   bool operator==(const Document&) const = default;
 };
 
-/// Documents of one micro-batch with their homes. The rows of a rank are its shards ordered by
-/// (document, begin).
+/// Documents of one micro-batch with their homes, or of one nano-batch: then a document's `queries`
+/// say which of its rows belong to it. The rows of a rank are its shards inside the queries,
+/// ordered by (document, begin).
 struct Batch {
   int homes = 1;  // ranks 0 .. homes - 1 hold tokens
   std::vector<Document> documents;
@@ -40,7 +41,7 @@ struct Batch {
   bool operator==(const Batch&) const = default;
 };
 
-/// One shard as its home holds it.
+/// One shard, as far as it belongs to the batch, as its home holds it.
 struct LocalShard {
   int document = 0;       // index into Batch::documents
   Range rows;             // document coordinates
@@ -50,7 +51,7 @@ struct LocalShard {
 /// A rank's rows in order. Ranks >= batch.homes hold none.
 std::vector<LocalShard> local_shards(const Batch& batch, Rank rank);
 
-/// Number of tokens whose home is `rank`.
+/// Number of the batch's tokens whose home is `rank`.
 int64_t local_rows(const Batch& batch, Rank rank);
 
 /// Documents of these lengths, causal, without homes, queries = all rows. DataError on a length < 1

@@ -55,6 +55,17 @@ TEST(Batch, LengthsWithoutSenseAreRefused) {
   EXPECT_EQ(documents_of_lengths({kMaxTokens})[0].queries, (Range{0, kMaxTokens}));
 }
 
+TEST(Batch, RowsOutsideTheQueriesAreNotLocal) {
+  Batch batch = fill_sequentially(documents_of_lengths({5, 6}), 2, 6);
+  batch.documents[1].queries = {2, 6};
+  EXPECT_EQ(local_rows(batch, 0), 5);
+  const auto shards = local_shards(batch, 1);
+  ASSERT_EQ(shards.size(), 1u);
+  EXPECT_EQ(shards[0].document, 1);
+  EXPECT_EQ(shards[0].rows, (Range{2, 6}));
+  EXPECT_EQ(shards[0].first_row, 0);
+}
+
 TEST(Batch, LocalShardsLieOneAfterTheOther) {
   const uint64_t seed = 17;
   Rng rng(seed);

@@ -43,7 +43,7 @@ struct BackwardTraffic {
   int64_t total() const { return q_bytes + kv_bytes; }
 };
 
-/// Whether servers keep Q, K and V from the forward, or get them again. Our runtime keeps them.
+/// Whether servers keep Q, K and V from the forward, or get them again, straight from their homes.
 enum class BackwardInputs { kKept, kSentAgain };
 
 /// Of the plan and shape that `forward` was counted for: every row that went to a server has a

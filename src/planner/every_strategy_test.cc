@@ -18,8 +18,9 @@ struct Outcome {
   bool needs_capacity = false;
 };
 
-/// Tokens on the fullest rank.
-int64_t most_tokens(const Batch& batch) {
+/// Tokens on the fullest rank, in the queries or not.
+int64_t most_tokens(Batch batch) {
+  for (Document& document : batch.documents) document.queries = {0, document.length};
   int64_t most = 0;
   for (Rank rank = 0; rank < batch.homes; ++rank) most = std::max(most, local_rows(batch, rank));
   return most;

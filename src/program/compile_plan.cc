@@ -1,12 +1,11 @@
 // From plan to programs, in four steps, each linear but for sorting:
 //   1. what every server needs (core/needed_rows), each row once;
 //   2. where it keeps it: the server layout (program/row_layout);
-//   3. who has it: needed rows cut at the shards of their document give, for each (home, server)
-//   pair, the same rows in the
-//      home's coordinates and in the server's;
+//   3. who has it: needed rows cut where their homes keep them (program/home_layout) give, for each
+//      (home, server) pair, the same rows in the home's coordinates and in the server's;
 //   4. the tasks in coordinates of the server layout;
 //   5. where the plan has rounds: which rows come in which round, and from whom
-//   (program/input_rounds).
+//      (program/input_rounds).
 #include <algorithm>
 #include <map>
 
@@ -15,27 +14,13 @@
 #include "core/arrivals.h"
 #include "core/needed_rows.h"
 #include "program/append_run.h"
+#include "program/home_layout.h"
 #include "program/input_rounds.h"
 #include "program/rank_program.h"
 #include "program/row_layout.h"
 
 namespace cadenza {
 namespace {
-
-/// First row of every shard in its home's buffers, by document and shard.
-std::vector<std::vector<int64_t>> home_rows_of_shards(const Batch& batch,
-                                                      std::vector<int64_t>& rows_of_rank) {
-  std::vector<std::vector<int64_t>> first_rows;
-  for (const Document& document : batch.documents) {
-    std::vector<int64_t>& firsts = first_rows.emplace_back();
-    for (const Shard& shard : document.shards) {
-      int64_t& next = rows_of_rank[static_cast<size_t>(shard.home)];
-      firsts.push_back(next);
-      next += shard.rows.size();
-    }
-  }
-  return first_rows;
-}
 
 /// Both ends of what one home sends to one server.
 struct Link {
@@ -49,15 +34,15 @@ class Compiler {
         heads_(heads),
         kv_heads_(kv_heads),
         needs_(needed_rows(plan, heads, kv_heads)),
-        home_rows_(static_cast<size_t>(plan.servers), 0),
-        shard_first_rows_(home_rows_of_shards(plan.batch, home_rows_)),
+        homes_(plan.batch, needs_),
         programs_(static_cast<size_t>(plan.servers)) {}
 
   std::vector<RankProgram> compile() {
     for (Rank rank = 0; rank < plan_.servers; ++rank) {
       RankProgram& program = programs_[static_cast<size_t>(rank)];
       program.rank = rank;
-      program.home_rows = home_rows_[static_cast<size_t>(rank)];
+      program.home_rows = homes_.own_rows(rank);
+      program.home_kv_rows = homes_.kv_rows(rank);
       const ServerNeeds& needs = needs_[static_cast<size_t>(rank)];
       q_layouts_.emplace_back(needs.q);
       kv_layouts_.emplace_back(needs.kv);
@@ -66,9 +51,9 @@ class Compiler {
       link_server(rank);
     }
     place_tasks();
+    list_carried_rows();
     if (moves_in_rounds(plan_)) {
-      add_input_rounds({plan_, shard_first_rows_, q_layouts_, kv_layouts_}, heads_, kv_heads_,
-                       programs_);
+      add_input_rounds({plan_, homes_, q_layouts_, kv_layouts_}, heads_, kv_heads_, programs_);
     } else {
       for (RankProgram& program : programs_)
         program.rounds = {{.from_home = program.as_home, .of_homes = program.as_server}};
@@ -97,19 +82,26 @@ class Compiler {
 
   void cut_at_shards(const NeededRows& need, const RowLayout& layout, std::map<Rank, Link>& links,
                      std::vector<RowRun> PeerRows::*rows_of) {
-    const size_t document = static_cast<size_t>(need.document);
-    const std::vector<Shard>& shards = plan_.batch.documents[document].shards;
-    auto shard = std::partition_point(shards.begin(), shards.end(), [&](const Shard& candidate) {
-      return candidate.rows.end <= need.rows.begin;
-    });
-    for (; shard != shards.end() && shard->rows.begin < need.rows.end; ++shard) {
-      const Range rows = intersect(need.rows, shard->rows);
-      const int64_t first =
-          shard_first_rows_[document][static_cast<size_t>(shard - shards.begin())] + rows.begin -
-          shard->rows.begin;
-      Link& link = links[shard->home];
+    auto part = homes_.part_from(need.document, need.rows.begin);
+    const auto last = homes_.parts(need.document).end();
+    for (; part != last && part->rows.begin < need.rows.end; ++part) {
+      const Range rows = intersect(need.rows, part->rows);
+      const int64_t first = part->first_row + rows.begin - part->rows.begin;
+      Link& link = links[part->home];
       append_run(link.at_home.*rows_of, {{first, first + rows.size()}, need.heads});
       append_run(link.at_server.*rows_of, {layout.locate(need.document, rows), need.heads});
+    }
+  }
+
+  void list_carried_rows() {
+    for (int d = 0; d < static_cast<int>(plan_.batch.documents.size()); ++d) {
+      for (const HomeLayout::Part& part : homes_.parts(d)) {
+        if (!part.carried) continue;
+        programs_[static_cast<size_t>(part.home)].carried.push_back(
+            {.document = d,
+             .rows = part.rows,
+             .to = {part.first_row, part.first_row + part.rows.size()}});
+      }
     }
   }
 
@@ -151,8 +143,7 @@ class Compiler {
   const int64_t heads_;
   const int64_t kv_heads_;
   const std::vector<ServerNeeds> needs_;
-  std::vector<int64_t> home_rows_;  // by rank
-  const std::vector<std::vector<int64_t>> shard_first_rows_;
+  const HomeLayout homes_;
   std::vector<RowLayout> q_layouts_, kv_layouts_;  // by server
   std::vector<RankProgram> programs_;
 };

@@ -63,21 +63,16 @@ class RoundCompiler {
   /// Both ends of one arrival. Rows whose home is their source are sent from its home layout, the
   /// others from its server layout; a relay may hold some of either.
   void link(Rank server, const Arrival& arrival, std::vector<RowRun> PeerRows::*rows_of) {
-    const auto document = static_cast<size_t>(arrival.document);
-    const std::vector<Shard>& shards = places_.plan.batch.documents[document].shards;
-    auto shard = std::partition_point(shards.begin(), shards.end(), [&](const Shard& candidate) {
-      return candidate.rows.end <= arrival.rows.begin;
-    });
+    auto part = places_.homes.part_from(arrival.document, arrival.rows.begin);
+    const auto last = places_.homes.parts(arrival.document).end();
     const size_t round = index_of(arrival.round);
     Gathered& here = gathered_[static_cast<size_t>(server)][round];
     Gathered& there = gathered_[static_cast<size_t>(arrival.from)][round];
-    for (; shard != shards.end() && shard->rows.begin < arrival.rows.end; ++shard) {
-      const Range rows = intersect(arrival.rows, shard->rows);
+    for (; part != last && part->rows.begin < arrival.rows.end; ++part) {
+      const Range rows = intersect(arrival.rows, part->rows);
       const RowRun received{layout(server, rows_of).locate(arrival.document, rows), arrival.heads};
-      if (shard->home == arrival.from) {
-        const auto index = static_cast<size_t>(shard - shards.begin());
-        const int64_t first =
-            places_.shard_first_rows[document][index] + rows.begin - shard->rows.begin;
+      if (part->home == arrival.from) {
+        const int64_t first = part->first_row + rows.begin - part->rows.begin;
         append_run(there.from_home[server].*rows_of, {{first, first + rows.size()}, arrival.heads});
         append_run(here.of_homes[arrival.from].*rows_of, received);
       } else {

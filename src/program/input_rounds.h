@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/plan.h"
+#include "program/home_layout.h"
 #include "program/rank_program.h"
 #include "program/row_layout.h"
 
@@ -11,8 +12,8 @@ namespace cadenza {
 /// Where rows lie on every rank.
 struct RowPlaces {
   const Plan& plan;
-  const std::vector<std::vector<int64_t>>& shard_first_rows;  // at home, by document and shard
-  const std::vector<RowLayout>& q_layouts;                    // by server
+  const HomeLayout& homes;
+  const std::vector<RowLayout>& q_layouts;  // by server
   const std::vector<RowLayout>& kv_layouts;
 };
 

@@ -5,6 +5,7 @@
 
 #include "core/model_shape.h"
 #include "core/row_run.h"
+#include "core/traffic.h"
 #include "core/verify_plan.h"
 
 namespace cadenza {
@@ -37,6 +38,16 @@ struct InputRound {
   std::vector<PeerRows> of_homes, of_relays;
 };
 
+/// Keys of a document that lies in both nano-batches of a ping-pong: rows of the first that the
+/// second reads too. Their K and V are copied before the second sends its inputs, and its dK and dV
+/// for them are added to those of the first.
+struct CarriedRows {
+  int document = 0;  // of the second plan
+  Range rows;        // document coordinates
+  Range to;          // rows of the second's home layout of K and V, behind its own
+  Range from;        // rows of the first's home layout; empty until link_carried_rows()
+};
+
 /// What one rank does for one batch in every layer, forward and backward. Everything is known
 /// before anything is sent.
 ///
@@ -56,26 +67,34 @@ struct InputRound {
 struct RankProgram {
   Rank rank = 0;
   int64_t home_rows = 0;      // rows of the home layout: this rank's tokens
+  int64_t home_kv_rows = 0;   // the same of K, V: behind the tokens' the carried rows
   int64_t server_q_rows = 0;  // rows of the server layout of Q, contiguous by (document, position)
   int64_t server_kv_rows =
       0;  // the same of K, V: every row that the tasks read, this rank's own included, once
-  std::vector<PeerRows> as_home;    // servers that read rows of this rank, in the order of ranks
-  std::vector<PeerRows> as_server;  // homes whose rows this rank reads, in the order of ranks
-  std::vector<AttendTask> tasks;    // in task-id order
-  std::vector<InputRound> rounds;   // as many on every rank, at least one
+  std::vector<PeerRows> as_home;     // servers that read rows of this rank, in the order of ranks
+  std::vector<PeerRows> as_server;   // homes whose rows this rank reads, in the order of ranks
+  std::vector<AttendTask> tasks;     // in task-id order
+  std::vector<InputRound> rounds;    // as many on every rank, at least one
+  std::vector<CarriedRows> carried;  // by `to`, which lie one after the other
 };
 
 /// The program of every rank, by rank. PlanError where the tasks name another number of heads.
 std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads);
 
+/// Finds what `second`, the program of a ping-pong's second nano-batch on `rank`, carries over from
+/// the first, whose batch is given. PlanError where the first does not hold it.
+void link_carried_rows(const Batch& first, Rank rank, RankProgram& second);
+
 /// Bytes that this rank sends to others in one layer: rows in the shape's dtype, dQ, dK and dV in
 /// its gradient dtype, LSE and D in fp32.
 struct ProgramBytes {
   int64_t forward_q = 0, forward_kv = 0, forward_o = 0;
-  int64_t backward_q = 0;   // dO, LSE, D and dQ
-  int64_t backward_kv = 0;  // dK, dV
+  int64_t backward_q = 0;   // dO, LSE, D and dQ; Q if sent again
+  int64_t backward_kv = 0;  // dK, dV; K, V if sent again
   int64_t total() const { return forward_q + forward_kv + forward_o + backward_q + backward_kv; }
 };
-ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape);
+/// `inputs` kSentAgain adds Q, K and V to the backward's.
+ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape,
+                        BackwardInputs inputs = BackwardInputs::kKept);
 
 }  // namespace cadenza

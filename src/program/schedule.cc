@@ -26,6 +26,56 @@ std::vector<Action> plain_schedule(int layers, bool training) {
   return actions;
 }
 
+namespace {
+
+constexpr int kA = 0, kB = 1;
+
+/// Segment `segment` of a nano-batch's forward, and, where a layer follows it, that layer's inputs
+/// on their way.
+void start_layer(std::vector<Action>& actions, int nano_batch, int segment, int layers) {
+  actions.push_back({Kind::kSegmentForward, segment, nano_batch});
+  if (segment < layers) actions.push_back({Kind::kSendInputs, segment, nano_batch});
+}
+
+/// The same of the backward.
+void start_layer_backward(std::vector<Action>& actions, int nano_batch, int segment) {
+  actions.push_back({Kind::kSegmentBackward, segment, nano_batch});
+  if (segment > 0) actions.push_back({Kind::kSendGradients, segment - 1, nano_batch});
+}
+
+}  // namespace
+
+std::vector<Action> ping_pong_schedule(int layers, bool training) {
+  std::vector<Action> actions;
+  for (const int nano : {kA, kB}) start_layer(actions, nano, 0, layers);
+  for (int layer = 0; layer < layers; ++layer) {
+    for (const int nano : {kA, kB}) actions.push_back({Kind::kAttendForward, layer, nano});
+    for (const int nano : {kA, kB}) {
+      actions.push_back({Kind::kMergeOutputs, layer, nano});
+      start_layer(actions, nano, layer + 1, layers);
+    }
+  }
+  if (!training) return actions;
+  for (const int nano : {kB, kA}) start_layer_backward(actions, nano, layers);
+  for (int layer = layers - 1; layer >= 0; --layer) {
+    for (const int nano : {kB, kA}) actions.push_back({Kind::kAttendBackward, layer, nano});
+    for (const int nano : {kB, kA}) {
+      actions.push_back({Kind::kSumGradients, layer, nano});
+      start_layer_backward(actions, nano, layer);
+    }
+  }
+  return actions;
+}
+
+const char* schedule_name(ScheduleKind kind) {
+  return kind == ScheduleKind::kPlain ? "plain" : "ping-pong";
+}
+
+std::vector<Action> make_schedule(ScheduleKind kind, int layers, bool training) {
+  return kind == ScheduleKind::kPlain ? plain_schedule(layers, training)
+                                      : ping_pong_schedule(layers, training);
+}
+
 std::string to_string(const Action& action) {
   const char* name = "";
   switch (action.kind) {
@@ -54,7 +104,7 @@ std::string to_string(const Action& action) {
       name = "segment_backward";
       break;
   }
-  return cat(name, ' ', action.index);
+  return cat(action.nano_batch == kA ? 'A' : 'B', ' ', name, ' ', action.index);
 }
 
 }  // namespace cadenza

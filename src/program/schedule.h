@@ -19,6 +19,7 @@ struct Action {
   };
   Kind kind = Kind::kSegmentForward;
   int index = 0;
+  int nano_batch = 0;
 
   bool operator==(const Action&) const = default;
 };
@@ -27,7 +28,18 @@ struct Action {
 /// correctness. Forward only where not training.
 std::vector<Action> plain_schedule(int layers, bool training);
 
-/// "segment_forward 0", one action.
+/// The ping-pong schedule of two nano-batches A and B: while the exchange of one is on the wire,
+/// the other computes. In each layer the forward attends A before B and the backward B before A,
+/// because B's queries may see A's keys of one document: B copies those keys before it sends its
+/// inputs, and A adds the gradients that B has summed for them. Forward only where not training.
+std::vector<Action> ping_pong_schedule(int layers, bool training);
+
+/// Which schedule a run uses.
+enum class ScheduleKind { kPlain, kPingPong };
+const char* schedule_name(ScheduleKind kind);  // "plain", "ping-pong"
+std::vector<Action> make_schedule(ScheduleKind kind, int layers, bool training);
+
+/// "A segment_forward 0": nano-batch, what is done, segment or layer.
 std::string to_string(const Action& action);
 
 }  // namespace cadenza

@@ -11,7 +11,8 @@ int64_t rows_times_heads(const std::vector<RowRun>& runs) {
 
 }  // namespace
 
-ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape) {
+ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape,
+                        BackwardInputs inputs) {
   constexpr int64_t kFloatBytes = 4;                              // of LSE and D
   const int64_t row = shape.head_dim * dtype_bytes(shape.dtype);  // of one head
   const int64_t gradient_row = shape.head_dim * dtype_bytes(shape.gradient_dtype());
@@ -30,6 +31,9 @@ ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape) {
   for (const PeerRows& server : program.as_home) {
     if (server.peer == program.rank) continue;
     bytes.backward_q += rows_times_heads(server.q) * (row + 2 * kFloatBytes);
+    if (inputs == BackwardInputs::kKept) continue;
+    bytes.backward_q += rows_times_heads(server.q) * row;
+    bytes.backward_kv += 2 * rows_times_heads(server.kv) * row;
   }
   for (const PeerRows& home : program.as_server) {
     if (home.peer == program.rank) continue;

@@ -13,9 +13,6 @@
 namespace cadenza {
 namespace {
 
-// Layers' exchanges count up from here; collectives have tags of their own, far above
-// (comm/group.h).
-constexpr Tag kFirstTag = 1;
 // Exchanges of one layer that may be alive at once; from kInputs on two for each round, of what
 // homes send and of what servers pass on.
 enum : Tag { kOutputs, kGradientInputs, kGradientOutputs, kInputs };
@@ -56,18 +53,35 @@ std::vector<size_t> tasks_per_round(const RankProgram& program) {
 }  // namespace
 
 PassState::PassState(Group& group, Backend& backend, Segments& model,
-                     const RankRuntime::Options& options, const Pass& pass)
+                     const RankRuntime::Options& options, const Pass& pass,
+                     const NanoBatch& nano_batch, Tag first_tag, PassState* before)
     : group_(group),
       backend_(backend),
       model_(model),
       dtype_(model.dtype()),
       gradient_dtype_(options.gradient_dtype.value_or(model.dtype())),
+      inputs_(options.inputs),
       deadline_seconds_(options.deadline_seconds),
-      pass_(pass),
-      run_(model.start(pass.tokens, pass.loss_scale, pass.training)),
-      tasks_(attention_tasks(pass.program)),
-      tasks_per_round_(tasks_per_round(pass.program)),
-      layers_(static_cast<size_t>(model.layers())) {}
+      training_(pass.training),
+      program_(nano_batch.program),
+      first_tag_(first_tag),
+      before_(before),
+      run_(model.start(nano_batch.tokens, pass.loss_scale, pass.training)),
+      tasks_(attention_tasks(program_)),
+      tasks_per_round_(tasks_per_round(program_)),
+      layers_(static_cast<size_t>(model.layers())) {
+  CADENZA_CHECK(end_tag() <= kFirstCollectiveTag, model.layers(), " layers, ",
+                program_.rounds.size(), " rounds");
+  if (program_.carried.empty()) return;
+  CADENZA_CHECK(before_ != nullptr && !program_.carried.front().from.empty(),
+                "keys carried from nowhere");
+  before_->behind_ = this;
+}
+
+Tag PassState::end_tag() const {
+  const auto tags_per_layer = kInputs + 2 * static_cast<Tag>(program_.rounds.size());
+  return first_tag_ + static_cast<Tag>(layers_.size()) * tags_per_layer;
+}
 
 void PassState::execute(const Action& action) {
   throw_if_interrupted();
@@ -91,11 +105,13 @@ void PassState::execute(const Action& action) {
   }
 }
 
-PassResult PassState::finish() {
-  times_.pack_seconds = exchange_times_.pack_seconds;
-  times_.wait_seconds = exchange_times_.wait_seconds;
-  times_.sent_bytes = exchange_times_.sent_bytes;
-  return {.row_losses = run_->row_losses(), .first_bad_row = first_bad_row_, .times = times_};
+NanoBatchResult PassState::finish(PassTimes& times) {
+  times.segment_seconds += times_.segment_seconds;
+  times.attention_seconds += times_.attention_seconds;
+  times.pack_seconds += exchange_times_.pack_seconds;
+  times.wait_seconds += exchange_times_.wait_seconds;
+  times.sent_bytes += exchange_times_.sent_bytes;
+  return {.row_losses = run_->row_losses(), .first_bad_row = first_bad_row_};
 }
 
 void PassState::segment_forward(int segment) {
@@ -110,10 +126,10 @@ void PassState::segment_forward(int segment) {
     home.q = home_q_rows(dtype_);
     home.k = home_kv_rows(dtype_);
     home.v = home_kv_rows(dtype_);
-    run_->forward(segment, o, home.qkv());
+    run_->forward(segment, o, {home.q.view(), own(home.k), own(home.v)});
   }
   // Without a backward, nothing reads the layer before again.
-  if (!pass_.training && segment > 0) layers_[static_cast<size_t>(segment - 1)] = {};
+  if (!training_ && segment > 0) layers_[static_cast<size_t>(segment - 1)] = {};
 }
 
 void PassState::send_inputs(int layer) {
@@ -123,21 +139,38 @@ void PassState::send_inputs(int layer) {
   server.q = server_q_rows(dtype_);
   server.k = server_kv_rows(dtype_);
   server.v = server_kv_rows(dtype_);
-  state.inputs.resize(pass_.program.rounds.size());
+  carry_keys(layer);
+  state.inputs.resize(program_.rounds.size());
   start_round(layer, 0);
 
   home.o = zeroed(home_q_rows(kSums));
-  home.lse = statistics(pass_.program.home_rows);
+  home.lse = statistics(program_.home_rows);
   backend_.fill(home.lse.view(), kNoKeys);
   const ExchangePart partials[] = {{arriving(home.o, dtype_), RowsOf::kQ},
                                    {home.lse.view(), RowsOf::kQ}};
   state.from_server = new_exchange(layer, kOutputs);
-  state.from_server->expect(pass_.program.as_home, partials);
+  state.from_server->expect(program_.as_home, partials);
+}
+
+void PassState::carry_keys(int layer) {
+  if (program_.carried.empty()) return;
+  std::vector<RowRun> from;  // in the order of `to`, which is without gaps
+  for (const CarriedRows& rows : program_.carried)
+    from.push_back({rows.from, {0, model_.kv_heads()}});
+  const HomeBuffers& source = before_->layers_[static_cast<size_t>(layer)].home;
+  const HomeBuffers& target = layers_[static_cast<size_t>(layer)].home;
+  const Stopwatch packing(exchange_times_.pack_seconds);
+  for (const auto side : {&HomeBuffers::k, &HomeBuffers::v}) {
+    const RowsView rows = (target.*side).view();
+    const int64_t row_bytes = rows.row_stride * dtype_bytes(rows.dtype);
+    backend_.pack_rows((source.*side).view(), from,
+                       static_cast<std::byte*>(rows.data) + program_.home_rows * row_bytes);
+  }
 }
 
 void PassState::start_round(int layer, size_t round) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
-  const InputRound& rows = pass_.program.rounds[round];
+  const InputRound& rows = program_.rounds[round];
   const auto parts = [](const RowBuffer& q, const RowBuffer& k, const RowBuffer& v) {
     return std::array{ExchangePart{q.view(), RowsOf::kQ}, ExchangePart{k.view(), RowsOf::kKv},
                       ExchangePart{v.view(), RowsOf::kKv}};
@@ -169,10 +202,10 @@ void PassState::receive_round(int layer, size_t round) {
 void PassState::attend_forward(int layer) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
   ServerBuffers& server = state.server;
-  const size_t rounds = pass_.program.rounds.size();
+  const size_t rounds = program_.rounds.size();
   // One call merges its partials in fp32 whatever the output; partials of several calls need it.
   server.o = zeroed(server_q_rows(rounds == 1 ? dtype_ : kSums));
-  server.lse = statistics(pass_.program.server_q_rows);
+  server.lse = statistics(program_.server_q_rows);
   backend_.fill(server.lse.view(), kNoKeys);
   std::span<const AttentionTask> tasks = tasks_;
   for (size_t round = 0; round < rounds; ++round) {
@@ -190,10 +223,10 @@ void PassState::attend_forward(int layer) {
   }
   server.o = rounded(std::move(server.o), dtype_);
   const ExchangePart partials[] = {{server.o.view(), RowsOf::kQ}, {server.lse.view(), RowsOf::kQ}};
-  state.from_server->send(pass_.program.as_server, partials);
+  state.from_server->send(program_.as_server, partials);
   server.o = RowBuffer();
   server.lse = RowBuffer();
-  if (!pass_.training) server = {};
+  if (!training_ || inputs_ == BackwardInputs::kSentAgain) server = {};
 }
 
 void PassState::merge_outputs(int layer) {
@@ -217,22 +250,35 @@ void PassState::send_gradients(int layer) {
   LayerState& state = layers_[static_cast<size_t>(layer)];
   HomeBuffers& home = state.home;
   ServerBuffers& server = state.server;
-  home.delta = statistics(pass_.program.home_rows);
+  home.delta = statistics(program_.home_rows);
   backend_.row_dot(home.d_o.view(), home.o.view(), home.delta.view());
   if (const auto sinks = model_.sinks(layer)) {
     backend_.add_sink_gradients(sinks->logits, home.lse.view(), home.delta.view(), sinks->gradient);
   }
 
   server.d_o = server_q_rows(dtype_);
-  server.lse = statistics(pass_.program.server_q_rows);
-  server.delta = statistics(pass_.program.server_q_rows);
-  const auto parts = [](const RowBuffer& d_o, const RowBuffer& lse, const RowBuffer& delta) {
-    return std::array{ExchangePart{d_o.view(), RowsOf::kQ}, ExchangePart{lse.view(), RowsOf::kQ},
-                      ExchangePart{delta.view(), RowsOf::kQ}};
+  server.lse = statistics(program_.server_q_rows);
+  server.delta = statistics(program_.server_q_rows);
+  const bool again = inputs_ == BackwardInputs::kSentAgain;
+  if (again) {
+    server.q = server_q_rows(dtype_);
+    server.k = server_kv_rows(dtype_);
+    server.v = server_kv_rows(dtype_);
+  }
+  const auto parts = [again](const auto& side) {
+    std::vector<ExchangePart> sent{{side.d_o.view(), RowsOf::kQ},
+                                   {side.lse.view(), RowsOf::kQ},
+                                   {side.delta.view(), RowsOf::kQ}};
+    if (again) {
+      sent.push_back({side.q.view(), RowsOf::kQ});
+      sent.push_back({side.k.view(), RowsOf::kKv});
+      sent.push_back({side.v.view(), RowsOf::kKv});
+    }
+    return sent;
   };
   state.to_server = new_exchange(layer, kGradientInputs);
-  state.to_server->expect(pass_.program.as_server, parts(server.d_o, server.lse, server.delta));
-  state.to_server->send(pass_.program.as_home, parts(home.d_o, home.lse, home.delta));
+  state.to_server->expect(program_.as_server, parts(server));
+  state.to_server->send(program_.as_home, parts(home));
 
   state.dq = zeroed(home_q_rows(kSums));
   state.dk = zeroed(home_kv_rows(kSums));
@@ -241,7 +287,7 @@ void PassState::send_gradients(int layer) {
                                {arriving(state.dk, gradient_dtype_), RowsOf::kKv},
                                {arriving(state.dv, gradient_dtype_), RowsOf::kKv}};
   state.from_server = new_exchange(layer, kGradientOutputs);
-  state.from_server->expect(pass_.program.as_home, sums);
+  state.from_server->expect(program_.as_home, sums);
 }
 
 void PassState::attend_backward(int layer) {
@@ -251,6 +297,10 @@ void PassState::attend_backward(int layer) {
     backend_.unpack_rows(parts[0], home.q, server.d_o.view());
     backend_.unpack_rows(parts[1], home.q, server.lse.view());
     backend_.unpack_rows(parts[2], home.q, server.delta.view());
+    if (inputs_ == BackwardInputs::kKept) return;
+    backend_.unpack_rows(parts[3], home.q, server.q.view());
+    backend_.unpack_rows(parts[4], home.kv, server.k.view());
+    backend_.unpack_rows(parts[5], home.kv, server.v.view());
   });
   {
     const Stopwatch watch(times_.attention_seconds);
@@ -275,7 +325,7 @@ void PassState::attend_backward(int layer) {
   const ExchangePart gradients[] = {{server.dq.view(), RowsOf::kQ},
                                     {server.dk.view(), RowsOf::kKv},
                                     {server.dv.view(), RowsOf::kKv}};
-  state.from_server->send(pass_.program.as_server, gradients);
+  state.from_server->send(program_.as_server, gradients);
   server = {};
 }
 
@@ -286,11 +336,45 @@ void PassState::sum_gradients(int layer) {
     backend_.add_rows(parts[1], gradient_dtype_, server.kv, state.dk.view());
     backend_.add_rows(parts[2], gradient_dtype_, server.kv, state.dv.view());
   });
+  keep_carried_sums(layer);
+  add_carried_sums(layer);
   for (RowBuffer* sums : {&state.dq, &state.dk, &state.dv}) {
     *sums = rounded(std::move(*sums), dtype_);
   }
   settle(state.to_server);
   settle(state.from_server);
+}
+
+void PassState::keep_carried_sums(int layer) {
+  if (program_.carried.empty()) return;
+  LayerState& state = layers_[static_cast<size_t>(layer)];
+  const Stopwatch packing(exchange_times_.pack_seconds);
+  const auto tail = [&](const RowBuffer& sums) {
+    const RowRun run{{program_.home_rows, program_.home_kv_rows}, {0, model_.kv_heads()}};
+    RowBuffer kept(run.rows.size(), model_.kv_heads(), model_.head_dim(), kSums);
+    backend_.pack_rows(sums.view(), {&run, 1}, static_cast<std::byte*>(kept.view().data));
+    return kept;
+  };
+  state.carried_dk = tail(state.dk);
+  state.carried_dv = tail(state.dv);
+}
+
+void PassState::add_carried_sums(int layer) {
+  if (behind_ == nullptr) return;
+  std::vector<RowRun> runs;
+  for (const CarriedRows& rows : behind_->program_.carried)
+    runs.push_back({rows.from, {0, model_.kv_heads()}});
+  LayerState& state = layers_[static_cast<size_t>(layer)];
+  LayerState& theirs = behind_->layers_[static_cast<size_t>(layer)];
+  CADENZA_CHECK(theirs.carried_dk.view().rows > 0, "layer ", layer,
+                ": the schedule sums the first nano-batch before the second");
+  const Stopwatch packing(exchange_times_.pack_seconds);
+  const auto add = [&](RowBuffer& kept, const RowBuffer& sums) {
+    backend_.add_rows(static_cast<const std::byte*>(kept.view().data), kSums, runs, sums.view());
+    kept = RowBuffer();
+  };
+  add(theirs.carried_dk, state.dk);
+  add(theirs.carried_dv, state.dv);
 }
 
 void PassState::segment_backward(int segment) {
@@ -306,23 +390,31 @@ void PassState::segment_backward(int segment) {
     run_->backward(segment, {}, d_o);
   } else {
     LayerState& state = layers_[static_cast<size_t>(segment)];
-    run_->backward(segment, {state.dq.view(), state.dk.view(), state.dv.view()}, d_o);
-    state = {};
+    run_->backward(segment, {state.dq.view(), own(state.dk), own(state.dv)}, d_o);
+    RowBuffer dk = std::move(state.carried_dk), dv = std::move(state.carried_dv);
+    state = {};  // but what the other nano-batch is yet to add
+    state.carried_dk = std::move(dk);
+    state.carried_dv = std::move(dv);
   }
   if (segment == 0) first_bad_row_ = run_->first_bad_row();
 }
 
 RowBuffer PassState::home_q_rows(Dtype dtype) const {
-  return {pass_.program.home_rows, model_.heads(), model_.head_dim(), dtype};
+  return {program_.home_rows, model_.heads(), model_.head_dim(), dtype};
 }
 RowBuffer PassState::home_kv_rows(Dtype dtype) const {
-  return {pass_.program.home_rows, model_.kv_heads(), model_.head_dim(), dtype};
+  return {program_.home_kv_rows, model_.kv_heads(), model_.head_dim(), dtype};
+}
+RowsView PassState::own(const RowBuffer& kv) const {
+  RowsView view = kv.view();
+  view.rows = program_.home_rows;
+  return view;
 }
 RowBuffer PassState::server_q_rows(Dtype dtype) const {
-  return {pass_.program.server_q_rows, model_.heads(), model_.head_dim(), dtype};
+  return {program_.server_q_rows, model_.heads(), model_.head_dim(), dtype};
 }
 RowBuffer PassState::server_kv_rows(Dtype dtype) const {
-  return {pass_.program.server_kv_rows, model_.kv_heads(), model_.head_dim(), dtype};
+  return {program_.server_kv_rows, model_.kv_heads(), model_.head_dim(), dtype};
 }
 
 RowBuffer PassState::statistics(int64_t rows) const {
@@ -350,10 +442,8 @@ RowsView PassState::arriving(const RowBuffer& sums, Dtype dtype) {
 }
 
 std::unique_ptr<Exchange> PassState::new_exchange(int layer, Tag kind) {
-  const auto tags_per_layer = kInputs + 2 * static_cast<Tag>(pass_.program.rounds.size());
-  const Tag tag = kFirstTag + static_cast<Tag>(layer) * tags_per_layer + kind;
-  CADENZA_CHECK(tag < kFirstCollectiveTag, "layer ", layer, ", ", pass_.program.rounds.size(),
-                " rounds");
+  const auto tags_per_layer = kInputs + 2 * static_cast<Tag>(program_.rounds.size());
+  const Tag tag = first_tag_ + static_cast<Tag>(layer) * tags_per_layer + kind;
   return std::make_unique<Exchange>(group_, backend_, tag, exchange_times_);
 }
 

@@ -21,18 +21,29 @@ struct PassTimes {
   int64_t sent_bytes = 0;        // to other ranks, without gradient reduction
 };
 
-/// What one pass over one micro-batch leaves behind on this rank.
-struct PassResult {
+/// What one nano-batch leaves behind on this rank.
+struct NanoBatchResult {
   std::vector<float> row_losses;  // of this rank's rows
   int64_t first_bad_row = -1;     // whose embedding gradient is not finite
+};
+
+/// What one pass over one micro-batch leaves behind on this rank.
+struct PassResult {
+  std::vector<NanoBatchResult> nano_batches;
   PassTimes times;
 };
 
-/// One pass to run: the program of the plan that all ranks agreed on, and this rank's rows.
-struct Pass {
+/// One nano-batch to run: the program of the plan that all ranks agreed on, and this rank's rows.
+struct NanoBatch {
   const RankProgram& program;
-  const std::vector<Action>& schedule;
   const RankTokens& tokens;
+};
+
+/// One pass to run: as many nano-batches as the schedule's actions name. What the second one's
+/// program carries over must be linked to the first (program/rank_program.h).
+struct Pass {
+  std::vector<NanoBatch> nano_batches;
+  const std::vector<Action>& schedule;
   double loss_scale = 0;
   bool training = true;
 };
@@ -45,6 +56,8 @@ class RankRuntime {
   struct Options {
     double deadline_seconds = 60;         // the longest single wait for a peer
     std::optional<Dtype> gradient_dtype;  // in which dQ, dK and dV travel; default: the model's
+    // What servers compute the backward from: memory kept since the forward, or bytes sent again.
+    BackwardInputs inputs = BackwardInputs::kKept;
   };
 
   RankRuntime(Group& group, Backend& backend, Segments& model, const Options& options)

@@ -52,33 +52,70 @@ inline std::optional<Plan> plan_if_applicable(const std::string& name, const Bat
   }
 }
 
-/// Runs every rank of the plan as a thread, forward and backward, each against its model_of(rank).
-inline void run_plan(const Plan& plan, const std::function<Segments&(Rank)>& model_of,
-                     std::optional<Dtype> gradient_dtype = std::nullopt) {
-  spawn_ranks(plan.servers, [&](Group& group) {
+struct RunOptions {
+  std::optional<Dtype> gradient_dtype = std::nullopt;
+  BackwardInputs inputs = BackwardInputs::kKept;
+};
+
+/// A plan of one nano-batch, and the document numbers that its model knows, by document of the
+/// plan; empty: the same.
+struct NanoPlan {
+  Plan plan;
+  std::vector<int> documents;
+};
+
+inline RankTokens tokens_of(const NanoPlan& nano, Rank rank) {
+  RankTokens tokens = recorded_tokens(nano.plan.batch, rank);
+  if (nano.documents.empty()) return tokens;
+  for (int64_t& id : tokens.ids) id = nano.documents[static_cast<size_t>(id)];
+  return tokens;
+}
+
+/// Runs every rank of the plans as a thread, forward and backward, each against its model_of(rank):
+/// one plan by the plain schedule, two by ping-pong.
+inline void run_plans(const std::vector<NanoPlan>& plans,
+                      const std::function<Segments&(Rank)>& model_of,
+                      const RunOptions& options = {}) {
+  spawn_ranks(plans.front().plan.servers, [&](Group& group) {
     const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
-    const VerifiedPlan agreed = agree_on_plan(
-        group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt, deadline);
-    const auto programs = compile_plan(agreed, kHeads, kKvHeads);
+    const Rank rank = group.rank();
+    const ModelShape shape{kHeads, kKvHeads, kHeadDim, model_of(rank).dtype(),
+                           options.gradient_dtype};
+    std::vector<RankProgram> programs;
+    std::vector<RankTokens> tokens;
+    int64_t sent = 0;
+    for (const NanoPlan& nano : plans) {
+      const VerifiedPlan agreed =
+          agree_on_plan(group, rank == 0 ? std::optional<Plan>(nano.plan) : std::nullopt, deadline);
+      programs.push_back(compile_plan(agreed, kHeads, kKvHeads)[static_cast<size_t>(rank)]);
+      tokens.push_back(tokens_of(nano, rank));
+      sent += kLayers * sent_bytes(programs.back(), shape, options.inputs).total();
+    }
+    if (plans.size() == 2) link_carried_rows(plans[0].plan.batch, rank, programs[1]);
+    std::vector<NanoBatch> nano_batches;
+    for (size_t i = 0; i < plans.size(); ++i) nano_batches.push_back({programs[i], tokens[i]});
     const auto backend = make_cpu_backend(1);
-    RankRuntime runtime(group, *backend, model_of(group.rank()),
-                        {.deadline_seconds = kDeadlineSeconds, .gradient_dtype = gradient_dtype});
-    const RankProgram& program = programs[static_cast<size_t>(group.rank())];
-    const auto schedule = plain_schedule(kLayers, true);
-    const RankTokens tokens = recorded_tokens(plan.batch, group.rank());
-    const PassResult result = runtime.run({program, schedule, tokens, 1.0, true});
-    const Dtype dtype = model_of(group.rank()).dtype();
-    const ProgramBytes bytes =
-        sent_bytes(program, {kHeads, kKvHeads, kHeadDim, dtype, gradient_dtype});
-    EXPECT_EQ(result.times.sent_bytes, kLayers * bytes.total()) << "rank " << group.rank();
+    RankRuntime runtime(group, *backend, model_of(rank),
+                        {.deadline_seconds = kDeadlineSeconds,
+                         .gradient_dtype = options.gradient_dtype,
+                         .inputs = options.inputs});
+    const auto schedule = make_schedule(
+        plans.size() == 2 ? ScheduleKind::kPingPong : ScheduleKind::kPlain, kLayers, true);
+    const PassResult result = runtime.run({nano_batches, schedule, 1.0, true});
+    EXPECT_EQ(result.times.sent_bytes, sent) << "rank " << rank;
   });
+}
+
+/// One plan, by the plain schedule.
+inline void run_plan(const Plan& plan, const std::function<Segments&(Rank)>& model_of,
+                     const RunOptions& options = {}) {
+  run_plans({{plan, {}}}, model_of, options);
 }
 
 /// All ranks against one recorded model.
 inline void run_plan(const Plan& plan, RecordedModel& model,
                      std::optional<Dtype> gradient_dtype = std::nullopt) {
-  run_plan(
-      plan, [&](Rank) -> Segments& { return model; }, gradient_dtype);
+  run_plan(plan, [&](Rank) -> Segments& { return model; }, {.gradient_dtype = gradient_dtype});
 }
 
 }  // namespace cadenza

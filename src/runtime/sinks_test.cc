@@ -193,7 +193,7 @@ TEST(Sinks, AreAppliedInAPassWithoutBackwardToo) {
     const auto schedule = plain_schedule(kLayers, false);
     const RankTokens tokens = recorded_tokens(batch, 0);
     RankRuntime(group, *backend, replica, {.deadline_seconds = kDeadlineSeconds})
-        .run({programs[0], schedule, tokens, 0.0, false});
+        .run({{{programs[0], tokens}}, schedule, 0.0, false});
   });
   run_with_sinks(plan_with("home", batch, 1), whole);
   EXPECT_EQ(model.layer(kLayerWithSinks).o.documents, whole.layer(kLayerWithSinks).o.documents);
