@@ -134,10 +134,45 @@ class PlanTest(CliTest):
         for phase in ("forward_seconds", "backward_seconds"):
             self.assertEqual(len(profile[phase]), len(profile["q_rows"]))
             self.assertTrue(all(s > 0 for row in profile[phase] for s in row))
-        report = json.loads(self.plan("--cost-model", path, "--json").stdout)
+        shape = ("--hidden", 64, "--kv-width", 64, "--dtype", "fp32")
+        report = json.loads(self.plan("--cost-model", path, *shape, "--json").stdout)
         self.assertEqual(report["cost_model"], "profile")
         self.assertGreater(report["predicted_attention"], 0)
+        self.assertGreater(report["extrapolated_part"], 0)  # a short budget measures few lengths
+        self.assert_error(self.plan("--cost-model", path), 2, "1 heads, 1 kv heads, head_dim 64",
+                          "cadenza profile --hidden 4096")
         self.assert_error(self.plan("--cost-model", self.batch), 2, str(self.batch))
+
+    def test_ping_pong_plans_two_nano_batches_and_prints_its_schedule(self):
+        out = str(self.folder / "p.json")
+        done = json.loads(self.plan("--schedule", "ping-pong", "--layers", 3, "--out", out,
+                                    "--json").stdout)
+        self.assertEqual(done["schedule"], "ping-pong")
+        a, b = done["nano_batches"]
+        self.assertEqual((a["nano_batch"], b["nano_batch"]), (0, 1))
+        actions = done["actions"]
+        self.assertEqual(actions[:4], ["A segment_forward 0", "A send_inputs 0",
+                                       "B segment_forward 0", "B send_inputs 0"])
+        # In each layer the forward attends A before B, the backward B before A.
+        for layer in range(3):
+            self.assertLess(actions.index(f"A attend_forward {layer}"),
+                            actions.index(f"B attend_forward {layer}"))
+            self.assertLess(actions.index(f"B attend_backward {layer}"),
+                            actions.index(f"A attend_backward {layer}"))
+        tokens = 0
+        for nano in (0, 1):
+            path = out.replace(".json", f".nano{nano}.json")
+            self.assertEqual(run("verify", path).returncode, 0)
+            for document in json.load(open(path))["documents"]:
+                begin, end = document.get("queries", [0, document["length"]])
+                tokens += end - begin
+                self.assertEqual(document.get("nano_batch", 0), nano)
+        whole = json.loads(self.plan("--json").stdout)
+        self.assertEqual(tokens, whole["tokens"])
+        text = self.plan("--schedule").stdout
+        self.assertIn("cad A", text)
+        self.assertIn("B merge_outputs 1", text)
+        self.assert_error(self.plan("--schedule", "ping"), 2, "--schedule")
 
     def test_explains_a_rank(self):
         batch = self.write("two.json", [1024, 128])

@@ -21,9 +21,8 @@ int64_t even_share(int64_t tokens, int ranks) { return (tokens + ranks - 1) / ra
 bool looks_ahead(const Document& document, int64_t cut) {
   const Piece ahead{{0, cut}, {cut, document.length}, Band::full()};
   const std::vector<Piece> pieces = mask_pieces(document.mask, document.length);
-  return std::any_of(pieces.begin(), pieces.end(), [&](const Piece& piece) {
-    return count_pairs(intersect(piece, ahead)) > 0;
-  });
+  return std::any_of(pieces.begin(), pieces.end(),
+                     [&](const Piece& piece) { return count_pairs(intersect(piece, ahead)) > 0; });
 }
 
 /// Tokens of the first nano-batch, at most `wanted` where that is inside a document that may be cut

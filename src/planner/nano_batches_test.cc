@@ -41,8 +41,7 @@ TEST(NanoBatches, CutTheDocumentInTheMiddle) {
   EXPECT_EQ(second.nano_batch, 1);
   EXPECT_EQ(first.shards, second.shards);
   // The first nano-batch lies on ranks 0, 1, the second on 0, 1 again, 250 tokens each.
-  EXPECT_EQ(first.shards,
-            (std::vector<Shard>{{{0, 200}, 1}, {{200, 450}, 0}, {{450, 500}, 1}}));
+  EXPECT_EQ(first.shards, (std::vector<Shard>{{{0, 200}, 1}, {{200, 450}, 0}, {{450, 500}, 1}}));
 }
 
 TEST(NanoBatches, AMaskThatLooksAheadIsCutAtADocumentEnd) {
@@ -74,14 +73,15 @@ TEST(NanoBatches, HomesAreRefused) {
               testing::ThrowsMessage<ConfigError>(testing::HasSubstr("ping-pong")));
 }
 
-// Every strategy, every mask: each query in one of the two, balanced in tokens unless a document may
-// not be cut, and both plans proved.
+// Every strategy, every mask: each query in one of the two, balanced in tokens unless a document
+// may not be cut, and both plans proved.
 TEST(NanoBatches, CoverEveryQueryOnceAndVerify) {
   int planned = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
-    PlanRequest request = random_request(rng, static_cast<MaskShape>(seed % static_cast<uint64_t>(MaskShape::kCount)), kPairs);
+    PlanRequest request = random_request(
+        rng, static_cast<MaskShape>(seed % static_cast<uint64_t>(MaskShape::kCount)), kPairs);
     request.homes_given = false;
     int64_t tokens = 0;
     bool causal = true;

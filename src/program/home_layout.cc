@@ -11,9 +11,9 @@ std::vector<Range> read_keys(size_t documents, const std::vector<ServerNeeds>& n
   for (const ServerNeeds& server : needs) {
     for (const NeededRows& need : server.kv) {
       Range& read = keys[static_cast<size_t>(need.document)];
-      read = read.empty() ? need.rows
-                          : Range{std::min(read.begin, need.rows.begin),
-                                  std::max(read.end, need.rows.end)};
+      read = read.empty()
+                 ? need.rows
+                 : Range{std::min(read.begin, need.rows.begin), std::max(read.end, need.rows.end)};
     }
   }
   return keys;
@@ -27,10 +27,10 @@ HomeLayout::HomeLayout(const Batch& batch, const std::vector<ServerNeeds>& needs
   for (size_t d = 0; d < parts_.size(); ++d) {
     const Range queries = batch.documents[d].queries;
     for (const Shard& shard : batch.documents[d].shards) {
-      const Range before = intersect(shard.rows, {read[d].begin, std::min(read[d].end,
-                                                                          queries.begin)});
-      const Range after = intersect(shard.rows, {std::max(read[d].begin, queries.end),
-                                                 read[d].end});
+      const Range before =
+          intersect(shard.rows, {read[d].begin, std::min(read[d].end, queries.begin)});
+      const Range after =
+          intersect(shard.rows, {std::max(read[d].begin, queries.end), read[d].end});
       const Range own = intersect(shard.rows, queries);
       if (!before.empty()) parts_[d].push_back({before, shard.home, 0, true});
       if (!own.empty()) parts_[d].push_back({own, shard.home, 0, false});

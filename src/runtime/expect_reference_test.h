@@ -23,8 +23,9 @@ inline RowsView view_of(RecordedRows& rows, size_t document) {
 
 /// Errors are measured against the largest value, and at least against 1, the size of the inputs:
 /// the gradient of a one-token document is zero but for rounding.
-inline testing::AssertionResult close_at_unit_scale(std::vector<float> got, std::vector<double> expected,
-                                             double tolerance) {
+inline testing::AssertionResult close_at_unit_scale(std::vector<float> got,
+                                                    std::vector<double> expected,
+                                                    double tolerance) {
   got.push_back(1.0f);
   expected.push_back(1.0);
   return close_to(got, expected, tolerance);
@@ -43,7 +44,7 @@ inline Tolerance tolerance_of(Dtype dtype) {
 
 /// Compares what the runtime handed to the model with whole-document attention in double.
 inline void expect_reference(const Batch& batch, RecordedLayer& layer, size_t document,
-                      const Tolerance& tolerance = tolerance_of(Dtype::kFloat32)) {
+                             const Tolerance& tolerance = tolerance_of(Dtype::kFloat32)) {
   const int64_t length = batch.documents[document].length;
   std::vector<AttentionTask> tasks;
   for (const Piece& piece : mask_pieces(batch.documents[document].mask, length)) {

@@ -50,8 +50,8 @@ TEST_P(PingPong, GivesEachRowTheAttentionOfItsWholeDocument) {
   for (uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Rng rng(seed);
-    Batch batch = random_batch(rng, {.ranks = ranks, .max_documents = 6, .max_length = 60,
-                                     .masks = seed % 2 == 0});
+    Batch batch = random_batch(
+        rng, {.ranks = ranks, .max_documents = 6, .max_length = 60, .masks = seed % 2 == 0});
     const std::vector<NanoPlan> plans = nano_plans(strategy, batch, ranks);
     if (plans.empty()) continue;
     ++planned;

@@ -36,17 +36,19 @@ std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig&
   }
   Progress progress(speaks, config.steps * static_cast<int64_t>(trainers.size()), "step");
   int64_t done = 0;
+  StepInput next = read_step(stream, config);
   for (int64_t step = 0; step < config.steps; ++step) {
-    const auto batches = next_micro_batches(stream, config.micro_batches);
+    const StepInput input = std::move(next);
+    if (step + 1 < config.steps) next = read_step(stream, config);
     // Who goes first alternates: what one leaves in caches and allocator serves each alike.
     for (size_t turn = 0; turn < trainers.size(); ++turn) {
       throw_if_interrupted();
       const size_t i = (turn + static_cast<size_t>(step)) % trainers.size();
-      const StepReport report = trainers[i]->step(batches);
+      trainers[i]->plan_ahead(next.batches);
+      const StepReport report = trainers[i]->step(input.batches);
       Json line = metrics_line(report);
       line["strategy"] = results[i].strategy;
-      if (config.defer)
-        line["deferral"] = deferral_to_json(stream.deferral(), config.micro_batches);
+      if (config.defer) line["deferral"] = input.deferral;
       folder.write_metrics(line);
       char text[160];
       std::snprintf(text, sizeof(text), "%s step %lld: loss %.4f  %.2f s  attention max/mean %.2f",

@@ -10,6 +10,7 @@
 #include "data/batch_stream.h"
 #include "data/corpus.h"
 #include "model/llama.h"
+#include "runtime/rank_runtime.h"
 #include "train/adamw.h"
 
 namespace cadenza {
@@ -42,17 +43,20 @@ struct TrainConfig {
   std::optional<int64_t> capacity;  // planner.capacity: tokens that a rank may hold under a
                                     // strategy that places documents; default data.tokens_per_rank
 
-  std::string cost_model = "pairs";      // planner.cost_model = pairs, or the file of a profile
-  std::string exchange_dtype = "model";  // exchange.dtype = model: nothing else is exact
+  std::string cost_model = "pairs";     // planner.cost_model = pairs, or the file of a profile
+  int servers_per_node = 0;             // planner.servers_per_node: 0, all ranks in one
+  std::optional<Dtype> exchange_dtype;  // exchange.dtype = model; or its name: nothing else is
+                                        // exact
   std::optional<Dtype> gradient_exchange_dtype;  // exchange.grad_dtype = model | fp32: of dQ, dK,
                                                  // dV on the wire
   double deadline_seconds =
       60;  // runtime.deadline_seconds: the longest that a rank waits for another
-  std::string schedule = "plain";    // runtime.schedule
-  std::string servers = "in-place";  // runtime.servers
-  int threads = 0;                   // runtime.threads a rank; 0 = cores / local ranks, at least 1
+  ScheduleKind schedule = ScheduleKind::kPlain;  // runtime.schedule = plain | ping-pong
+  std::string servers = "in-place";              // runtime.servers
+  int threads = 0;  // runtime.threads a rank; 0 = cores / local ranks, at least 1
 
-  Recompute recompute = Recompute::kNone;  // memory.recompute = none | segment
+  Recompute recompute = Recompute::kNone;           // memory.recompute = none | segment
+  BackwardInputs kv_reuse = BackwardInputs::kKept;  // memory.kv_reuse = keep | resend
 
   std::vector<std::string> compare_strategies = {"home", "cad"};  // compare.strategies
   std::string folder = "runs/run";                                // run.folder

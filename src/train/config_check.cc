@@ -37,6 +37,14 @@ class Checker {
     }
   }
 
+  void check_exchange() const {
+    if (!config_.exchange_dtype || *config_.exchange_dtype == config_.dtype) return;
+    const std::string model = dtype_name(config_.dtype);
+    refuse("exchange.dtype", cat("the model's dtype (train.dtype = \"", model, "\")"),
+           cat('"', dtype_name(*config_.exchange_dtype), '"'),
+           cat("give \"model\" or \"", model, "\"; another would not be exact"));
+  }
+
   void check_strategies() const {
     check_strategy("planner.strategy", config_.strategy);
     for (const std::string& name : config_.compare_strategies)
@@ -107,6 +115,7 @@ void check_train_config(const TrainConfig& config, const ConfigPlaces& places) {
   checker.check_model();
   checker.check_data();
   checker.check_training();
+  checker.check_exchange();
   checker.check_strategies();
 }
 

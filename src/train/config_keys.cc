@@ -177,10 +177,15 @@ Keys run_keys() {
           "planner.cost_model", false,
           "what predicts time: \"pairs\", or the file of a profile that 'cadenza profile' made",
           FIELD(cost_model)),
-      choice_key<std::string>("exchange.dtype", {{"model", "model"}},
-                              "in which Q, K, V, O and dO travel: the model's; another would not "
-                              "be exact",
-                              FIELD(exchange_dtype)),
+      integer_key("planner.servers_per_node", {.low = 0},
+                  "consecutive ranks that share a node, for strategies that tell near links from "
+                  "far ones; 0: all do",
+                  FIELD(servers_per_node)),
+      choice_key<std::optional<Dtype>>(
+          "exchange.dtype",
+          {{"model", std::nullopt}, {"fp32", Dtype::kFloat32}, {"bf16", Dtype::kBFloat16}},
+          "in which Q, K, V, O and dO travel: the model's; another would not be exact",
+          FIELD(exchange_dtype)),
       choice_key<std::optional<Dtype>>(
           "exchange.grad_dtype", {{"model", std::nullopt}, {"fp32", Dtype::kFloat32}},
           "in which dQ, dK and dV travel: rounded to the model's, or as they were summed",
@@ -188,8 +193,12 @@ Keys run_keys() {
       // A day: a longer wait is a hang. (The clock counts nanoseconds in 63 bits.)
       number_key("runtime.deadline_seconds", {.low = 0, .low_open = true, .high = 86400},
                  "longest that a rank waits for another", FIELD(deadline_seconds)),
-      choice_key<std::string>("runtime.schedule", {{"plain", "plain"}},
-                              "order of the actions in a step", FIELD(schedule)),
+      choice_key<ScheduleKind>(
+          "runtime.schedule",
+          {{"plain", ScheduleKind::kPlain}, {"ping-pong", ScheduleKind::kPingPong}},
+          "order of the actions in a step; ping-pong halves a micro-batch, and computes one half "
+          "while the other's exchange is on the wire",
+          FIELD(schedule)),
       choice_key<std::string>("runtime.servers", {{"in-place", "in-place"}},
                               "which ranks compute attention: every training rank", FIELD(servers)),
       integer_key("runtime.threads", {.low = 0, .high = 4096},
@@ -197,6 +206,11 @@ Keys run_keys() {
       choice_key<Recompute>("memory.recompute",
                             {{"none", Recompute::kNone}, {"segment", Recompute::kSegment}},
                             "what backward computes again instead of keeping it", FIELD(recompute)),
+      choice_key<BackwardInputs>(
+          "memory.kv_reuse",
+          {{"keep", BackwardInputs::kKept}, {"resend", BackwardInputs::kSentAgain}},
+          "whether servers keep the Q, K, V of others for the backward, or are sent them again",
+          FIELD(kv_reuse)),
       texts_key("compare.strategies", "what 'cadenza compare' runs, in this order",
                 FIELD(compare_strategies)),
       text_key("run.folder", false, "where metrics and results go", FIELD(folder)),

@@ -69,9 +69,10 @@ TEST(TrainConfig, ListOfKeysIsFrozen) {
           "train.micro_batches", "train.dtype", "train.learning_rate", "train.min_learning_rate",
           "train.warmup_steps", "train.gradient_clip", "train.beta1", "train.beta2",
           "train.epsilon", "train.weight_decay", "planner.strategy", "planner.tolerance",
-          "planner.capacity", "planner.cost_model", "exchange.dtype", "exchange.grad_dtype",
-          "runtime.deadline_seconds", "runtime.schedule", "runtime.servers", "runtime.threads",
-          "memory.recompute", "compare.strategies", "run.folder"));
+          "planner.capacity", "planner.cost_model", "planner.servers_per_node", "exchange.dtype",
+          "exchange.grad_dtype", "runtime.deadline_seconds", "runtime.schedule", "runtime.servers",
+          "runtime.threads", "memory.recompute", "memory.kv_reuse", "compare.strategies",
+          "run.folder"));
 }
 
 TEST(TrainConfig, EveryDefaultIsInItsOwnRangeAndEveryKeyIsExplained) {
@@ -136,13 +137,16 @@ TEST(TrainConfig, EveryKeyReachesItsOwnField) {
                         "runtime.threads=3",
                         "memory.recompute=\"segment\"",
                         "compare.strategies=[\"home\"]",
+                        "planner.servers_per_node=2",
+                        "runtime.schedule=\"ping-pong\"",
+                        "memory.kv_reuse=\"resend\"",
                         "run.folder=\"runs/other\""};
   const Json json = train_config_to_json(read("", given));
   const Json defaults = train_config_to_json(TrainConfig());
   for (const ConfigKey& key : config_keys()) {
     // These have one value only so far, or would make the other keys of their section unused.
-    const std::set<std::string> single{"train.dtype", "exchange.dtype", "runtime.schedule",
-                                       "runtime.servers", "model.checkpoint"};
+    const std::set<std::string> single{"train.dtype", "exchange.dtype", "runtime.servers",
+                                       "model.checkpoint"};
     if (single.contains(key.name)) continue;
     std::string pointer = "/" + key.name;
     std::replace(pointer.begin(), pointer.end(), '.', '/');
@@ -258,7 +262,10 @@ TEST(TrainConfig, SettingsThatCannotWorkTogetherAreRefused) {
   refuses(kData, {"data.min_length=10", "data.max_length=9"},
           {"at most data.max_length (9), got 10"});
   refuses(kData, {"train.dtype=fp16"}, {"\"fp32\" or \"bf16\""});
-  refuses(kData, {"runtime.schedule=pingpong"}, {"\"plain\"", "no other so far"});
+  refuses(kData, {"runtime.schedule=pingpong"}, {"\"plain\" or \"ping-pong\""});
+  refuses(kData, {"exchange.dtype=bf16"}, {"the model's dtype", "\"fp32\"", "\"bf16\""});
+  read(kData, {"exchange.dtype=bf16", "train.dtype=bf16"});
+  read(kData, {"exchange.dtype=fp32"});
   refuses(kData, {"runtime.servers=dedicated"}, {"\"in-place\"", "no other so far"});
   refuses(kData, {"planner.strategy=cda"}, {"planner.strategy", "cad"});
   refuses(kData, {"compare.strategies=[\"home\", \"cda\"]"}, {"compare.strategies", "cda"});

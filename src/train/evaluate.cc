@@ -124,13 +124,13 @@ EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocument
                     .tolerance = options.tolerance,
                     .tokens_per_rank = (batch.tokens() + group.size() - 1) / group.size(),
                     .deadline_seconds = options.deadline_seconds});
-    const PassResult pass = runtime.run({.program = planned.program,
+    const PassResult pass = runtime.run({.nano_batches = planned.to_run(),
                                          .schedule = schedule,
-                                         .tokens = planned.tokens,
                                          .loss_scale = loss_scale,
                                          .training = training});
-    const auto rank_losses = all_gather(group, bytes_of(pass.row_losses), deadline());
-    append_losses(planned.plan.plan().batch, batch, rank_losses, result);
+    const auto rank_losses =
+        all_gather(group, bytes_of(pass.nano_batches.front().row_losses), deadline());
+    append_losses(planned.nano_batches.front().plan.plan().batch, batch, rank_losses, result);
   }
   for (const auto& loss : result.per_token_loss) loss_sum += loss.value_or(0.0f);
   result.loss_mean = loss_sum * loss_scale;

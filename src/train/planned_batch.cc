@@ -1,5 +1,9 @@
 #include "train/planned_batch.h"
 
+#include <numeric>
+#include <utility>
+
+#include "planner/nano_batches.h"
 #include "runtime/agree_on_plan.h"
 #include "runtime/stopwatch.h"
 #include "train/rank_tokens.h"
@@ -7,19 +11,24 @@
 namespace cadenza {
 namespace {
 
-Plan make_plan(const TokenBatch& batch, const PlanSettings& settings, int ranks) {
-  std::vector<int64_t> lengths;
-  for (const auto& document : batch.documents)
-    lengths.push_back(static_cast<int64_t>(document.size()));
-  return settings.strategy.plan({.documents = documents_of_lengths(lengths),
-                                 .homes_given = false,
-                                 .homes = ranks,
-                                 .tokens_per_rank = settings.tokens_per_rank,
-                                 .cluster = {.servers = ranks, .speeds = {}},
-                                 .shape = settings.shape,
-                                 .cost = settings.cost.get(),
-                                 .tolerance = settings.tolerance,
-                                 .options = {.capacity = settings.capacity}});
+/// One request for each nano-batch of the schedule.
+std::vector<NanoBatchRequest> requests_of(const std::vector<int64_t>& lengths,
+                                          const PlanSettings& settings, int ranks) {
+  PlanRequest whole{
+      .documents = documents_of_lengths(lengths),
+      .homes_given = false,
+      .homes = ranks,
+      .tokens_per_rank = settings.tokens_per_rank,
+      .cluster = {.servers = ranks, .speeds = {}, .servers_per_node = settings.servers_per_node},
+      .shape = settings.shape,
+      .cost = settings.cost.get(),
+      .tolerance = settings.tolerance,
+      .options = {.capacity = settings.capacity}};
+  if (settings.schedule == ScheduleKind::kPingPong)
+    return split_nano_batches(settings.strategy, whole);
+  std::vector<int> all(lengths.size());
+  std::iota(all.begin(), all.end(), 0);
+  return {{std::move(whole), std::move(all)}};
 }
 
 double predicted_attention(const Plan& plan, const CostModel& cost, Rank rank, int64_t heads) {
@@ -34,26 +43,62 @@ double predicted_attention(const Plan& plan, const CostModel& cost, Rank rank, i
   return sum;
 }
 
+/// Whole documents, by document of the plan.
+std::vector<std::vector<int32_t>> documents_of(const TokenBatch& batch,
+                                               const std::vector<int>& indices) {
+  std::vector<std::vector<int32_t>> documents;
+  for (const int index : indices) documents.push_back(batch.documents[static_cast<size_t>(index)]);
+  return documents;
+}
+
 }  // namespace
 
-PlannedBatch plan_batch(Group& group, const TokenBatch& batch, const PlanSettings& settings) {
-  double plan_seconds = 0;
-  std::optional<Plan> plan;
-  if (group.rank() == 0) {
-    const Stopwatch watch(plan_seconds);
-    plan = make_plan(batch, settings, group.size());
+MadePlans make_plans(const std::vector<int64_t>& lengths, const PlanSettings& settings, int ranks) {
+  MadePlans made;
+  const Stopwatch watch(made.seconds);
+  for (const NanoBatchRequest& nano : requests_of(lengths, settings, ranks))
+    made.plans.push_back(settings.strategy.plan(nano.request));
+  return made;
+}
+
+std::vector<NanoBatch> PlannedBatch::to_run() const {
+  std::vector<NanoBatch> nano;
+  for (const PlannedNanoBatch& planned : nano_batches)
+    nano.push_back({planned.program, planned.tokens});
+  return nano;
+}
+
+PlannedBatch plan_batch(Group& group, const TokenBatch& batch, const PlanSettings& settings,
+                        std::optional<MadePlans> made) {
+  const std::vector<int64_t> lengths = lengths_of(batch);
+  if (group.rank() == 0 && !made) made = make_plans(lengths, settings, group.size());
+  PlannedBatch planned;
+  if (made) planned.plan_seconds = made->seconds;
+  const auto nano_batches = requests_of(lengths, settings, group.size());
+  for (size_t i = 0; i < nano_batches.size(); ++i) {
+    const std::vector<int>& documents = nano_batches[i].documents;
+    VerifiedPlan verified = agree_on_plan(
+        group, group.rank() == 0 ? std::optional(std::move(made->plans[i])) : std::nullopt,
+        Deadline::after_seconds(settings.deadline_seconds));
+    auto programs = compile_plan(verified, settings.shape.heads, settings.shape.kv_heads);
+    RankProgram& program = programs[static_cast<size_t>(group.rank())];
+    if (i > 0)
+      link_carried_rows(planned.nano_batches.front().plan.plan().batch, group.rank(), program);
+    planned.predicted_attention +=
+        predicted_attention(verified.plan(), *settings.cost, group.rank(), settings.shape.heads);
+    RankTokens tokens =
+        rank_tokens(verified.plan().batch, documents_of(batch, documents), group.rank());
+    planned.nano_batches.push_back(
+        {std::move(verified), std::move(program), std::move(tokens), documents});
   }
-  VerifiedPlan verified =
-      agree_on_plan(group, plan, Deadline::after_seconds(settings.deadline_seconds));
-  auto programs = compile_plan(verified, settings.shape.heads, settings.shape.kv_heads);
-  RankTokens tokens = rank_tokens(verified.plan().batch, batch.documents, group.rank());
-  const double predicted =
-      predicted_attention(verified.plan(), *settings.cost, group.rank(), settings.shape.heads);
-  return {.plan = std::move(verified),
-          .program = std::move(programs[static_cast<size_t>(group.rank())]),
-          .tokens = std::move(tokens),
-          .plan_seconds = plan_seconds,
-          .predicted_attention = predicted};
+  return planned;
+}
+
+std::vector<int64_t> lengths_of(const TokenBatch& batch) {
+  std::vector<int64_t> lengths;
+  for (const auto& document : batch.documents)
+    lengths.push_back(static_cast<int64_t>(document.size()));
+  return lengths;
 }
 
 }  // namespace cadenza

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "comm/group.h"
@@ -11,6 +10,7 @@
 #include "model/segments.h"
 #include "planner/strategy.h"
 #include "program/rank_program.h"
+#include "runtime/rank_runtime.h"
 
 namespace cadenza {
 
@@ -23,18 +23,42 @@ struct PlanSettings {
   std::optional<int64_t> capacity = {};  // of strategies that place documents; tokens_per_rank
   double deadline_seconds = 60;
   std::shared_ptr<const CostModel> cost = std::make_shared<PairsCostModel>();
+  ScheduleKind schedule = ScheduleKind::kPlain;
+  int servers_per_node = 0;
 };
 
-/// One micro-batch, planned, agreed by all ranks, compiled for this one.
-struct PlannedBatch {
+/// The strategy's plans of one micro-batch: one for each nano-batch of the schedule.
+struct MadePlans {
+  std::vector<Plan> plans;
+  double seconds = 0;  // the strategy alone
+};
+
+/// A pure function of the documents' lengths, so that it may run beside a step.
+MadePlans make_plans(const std::vector<int64_t>& lengths, const PlanSettings& settings, int ranks);
+
+/// One nano-batch: planned, agreed by all ranks, compiled for this one.
+struct PlannedNanoBatch {
   VerifiedPlan plan;
   RankProgram program;
   RankTokens tokens;
-  double plan_seconds = 0;         // on rank 0: the strategy alone
-  double predicted_attention = 0;  // of this rank in one layer, in the cost model's unit
+  std::vector<int> documents;  // of the plan, by index in the micro-batch
 };
 
-/// Rank 0 plans, everyone agrees and compiles; each rank takes its tokens from the plan's homes.
-PlannedBatch plan_batch(Group& group, const TokenBatch& batch, const PlanSettings& settings);
+/// One micro-batch, as its schedule needs it.
+struct PlannedBatch {
+  std::vector<PlannedNanoBatch> nano_batches;
+  double plan_seconds = 0;         // on rank 0: the strategy alone
+  double predicted_attention = 0;  // of this rank in one layer, in the cost model's unit
+
+  std::vector<NanoBatch> to_run() const;
+};
+
+/// Everyone agrees on rank 0's plans, which are `made` where it has them already, and compiles
+/// them; each rank takes its tokens from the plans' homes.
+PlannedBatch plan_batch(Group& group, const TokenBatch& batch, const PlanSettings& settings,
+                        std::optional<MadePlans> made = std::nullopt);
+
+/// Lengths of the batch's documents.
+std::vector<int64_t> lengths_of(const TokenBatch& batch);
 
 }  // namespace cadenza

@@ -91,6 +91,7 @@ Json metrics_line(const StepReport& report) {
           {"attention_max_over_mean", report.attention_max_over_mean()},
           {"sent_bytes", report.sent_bytes()},
           {"plan_seconds", report.plan_seconds},
+          {"plan_wait_seconds", report.plan_wait_seconds},
           {"reduce_seconds", report.reduce_seconds},
           {"rank_attention_seconds", attention},
           {"rank_segment_seconds", segments},

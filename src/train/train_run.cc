@@ -52,10 +52,12 @@ Json deferral_to_json(const DeferralCounts& counts, int64_t micro_batches) {
           {"longest_delay_steps", steps(counts.longest_delay)}};
 }
 
-std::vector<TokenBatch> next_micro_batches(BatchStream& stream, int64_t count) {
-  std::vector<TokenBatch> batches;
-  for (int64_t i = 0; i < count; ++i) batches.push_back(stream.next());
-  return batches;
+StepInput read_step(BatchStream& stream, const TrainConfig& config) {
+  StepInput input;
+  for (int64_t i = 0; i < config.micro_batches; ++i) input.batches.push_back(stream.next());
+  input.epoch = stream.epoch();
+  if (config.defer) input.deferral = deferral_to_json(stream.deferral(), config.micro_batches);
+  return input;
 }
 
 void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& made_by) {
@@ -75,12 +77,18 @@ void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& mad
   }
   bool warned = false;
   Progress progress(speaks, config.steps, "step");
+  StepInput next = read_step(stream, config);
   for (int64_t step = 0; step < config.steps; ++step) {
     throw_if_interrupted();
-    const StepReport report = trainer.step(next_micro_batches(stream, config.micro_batches));
+    const StepInput input = std::move(next);
+    if (step + 1 < config.steps) {
+      next = read_step(stream, config);
+      trainer.plan_ahead(next.batches);
+    }
+    const StepReport report = trainer.step(input.batches);
     Json line = metrics_line(report);
-    line["epoch"] = stream.epoch();
-    if (config.defer) line["deferral"] = deferral_to_json(stream.deferral(), config.micro_batches);
+    line["epoch"] = input.epoch;
+    if (config.defer) line["deferral"] = input.deferral;
     folder.write_metrics(line);
     progress.update(step + 1, progress_text(report));
     if (speaks && !report.updated && !warned) {

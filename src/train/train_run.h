@@ -10,8 +10,13 @@ namespace cadenza {
 /// folder.
 void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& made_by);
 
-/// The next micro-batches of one step.
-std::vector<TokenBatch> next_micro_batches(BatchStream& stream, int64_t count);
+/// What one step reads of the stream, and where the stream was then.
+struct StepInput {
+  std::vector<TokenBatch> batches;  // micro-batches
+  int64_t epoch = 0;
+  Json deferral;
+};
+StepInput read_step(BatchStream& stream, const TrainConfig& config);
 
 /// How long documents have waited since the start, in optimizer steps of this many micro-batches.
 Json deferral_to_json(const DeferralCounts& counts, int64_t micro_batches);

@@ -74,15 +74,19 @@ Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config,
       reducer_(make_all_reduce(group)),
       runtime_(group, backend, *model_,
                {.deadline_seconds = config.deadline_seconds,
-                .gradient_dtype = config.gradient_exchange_dtype}),
+                .gradient_dtype = config.gradient_exchange_dtype,
+                .inputs = config.kv_reuse}),
       plan_settings_{.strategy = find_strategy(strategy),
                      .shape = shape_of(*model_, config),
                      .tolerance = config.tolerance,
                      .tokens_per_rank = config.tokens_per_rank,
                      .capacity = config.capacity,
                      .deadline_seconds = config.deadline_seconds,
-                     .cost = read_cost_model(config.cost_model, shape_of(*model_, config))},
-      schedule_(plain_schedule(model_->layers(), /*training=*/true)),
+                     .cost = read_cost_model(config.cost_model, shape_of(*model_, config)),
+                     .schedule = config.schedule,
+                     .servers_per_node = config.servers_per_node},
+      ahead_(plan_settings_, group.size()),
+      schedule_(make_schedule(config.schedule, model_->layers(), /*training=*/true)),
       learning_rate_{.peak = config.learning_rate,
                      .minimum = config.min_learning_rate,
                      .warmup_steps = config.warmup_steps,
@@ -111,8 +115,9 @@ StepReport Trainer::step(const std::vector<TokenBatch>& micro_batches) {
     RankStatus status;
     const double loss_scale = report.targets > 0 ? 1.0 / static_cast<double>(report.targets) : 0.0;
     std::ranges::fill(model_->flat_gradients(), 0.0f);
-    for (const TokenBatch& batch : micro_batches)
-      run_micro_batch(batch, loss_scale, status, report);
+    std::vector<std::optional<MadePlans>> plans = plans_of(micro_batches, report);
+    for (size_t i = 0; i < micro_batches.size(); ++i)
+      run_micro_batch(micro_batches[i], std::move(plans[i]), loss_scale, status, report);
     if (status.trouble.empty()) status.trouble = describe_bad_gradient();
     status.peak_memory_bytes = MemoryCounter::peak_bytes() - other_bytes;
 
@@ -132,32 +137,54 @@ StepReport Trainer::step(const std::vector<TokenBatch>& micro_batches) {
   return report;
 }
 
-void Trainer::run_micro_batch(const TokenBatch& batch, double loss_scale, RankStatus& status,
-                              StepReport& report) {
-  const PlannedBatch planned = plan_batch(group_, batch, plan_settings_);
+void Trainer::plan_ahead(const std::vector<TokenBatch>& micro_batches) {
+  if (group_.rank() == 0) next_ = micro_batches;
+}
+
+std::vector<std::optional<MadePlans>> Trainer::plans_of(
+    const std::vector<TokenBatch>& micro_batches, StepReport& report) {
+  std::vector<std::optional<MadePlans>> plans(micro_batches.size());
+  if (group_.rank() != 0) return plans;
+  {
+    const Stopwatch watch(report.plan_wait_seconds);
+    std::vector<MadePlans> made = ahead_.take(micro_batches);
+    std::move(made.begin(), made.end(), plans.begin());
+  }
+  if (!next_.empty()) ahead_.begin(next_);
+  next_.clear();
+  return plans;
+}
+
+void Trainer::run_micro_batch(const TokenBatch& batch, std::optional<MadePlans> made,
+                              double loss_scale, RankStatus& status, StepReport& report) {
+  const PlannedBatch planned = plan_batch(group_, batch, plan_settings_, std::move(made));
   report.plan_seconds += planned.plan_seconds;
-  report.plan_hashes.push_back(planned.plan.hash());
   status.predicted_attention += planned.predicted_attention;
-  const PassResult result = runtime_.run({.program = planned.program,
+  const PassResult result = runtime_.run({.nano_batches = planned.to_run(),
                                           .schedule = schedule_,
-                                          .tokens = planned.tokens,
                                           .loss_scale = loss_scale,
                                           .training = true});
   add(status.times, result.times);
-  for (const float loss : result.row_losses) status.loss_sum += loss;
-  if (status.trouble.empty()) status.trouble = describe_bad_loss(planned, batch, result);
+  for (size_t i = 0; i < planned.nano_batches.size(); ++i) {
+    const PlannedNanoBatch& nano = planned.nano_batches[i];
+    report.plan_hashes.push_back(nano.plan.hash());
+    for (const float loss : result.nano_batches[i].row_losses) status.loss_sum += loss;
+    if (status.trouble.empty())
+      status.trouble = describe_bad_loss(nano, batch, result.nano_batches[i]);
+  }
 }
 
-std::string Trainer::describe_bad_loss(const PlannedBatch& planned, const TokenBatch& batch,
-                                       const PassResult& result) const {
+std::string Trainer::describe_bad_loss(const PlannedNanoBatch& planned, const TokenBatch& batch,
+                                       const NanoBatchResult& result) const {
   const auto bad =
       std::ranges::find_if(result.row_losses, [](float loss) { return !std::isfinite(loss); });
   const bool bad_loss = bad != result.row_losses.end();
   if (!bad_loss && result.first_bad_row < 0) return {};
   const int64_t row = bad_loss ? bad - result.row_losses.begin() : result.first_bad_row;
   const RowPlace place = place_of_row(planned.plan.plan().batch, group_.rank(), row);
+  const int document = planned.documents[static_cast<size_t>(place.document)];
   return cat(bad_loss ? "the loss" : "the gradient", " of token ", place.position, " of document ",
-             batch.names[static_cast<size_t>(place.document)], " is not finite");
+             batch.names[static_cast<size_t>(document)], " is not finite");
 }
 
 std::string Trainer::describe_bad_gradient() const {

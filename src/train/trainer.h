@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "train/config.h"
 #include "train/gradient_reducer.h"
 #include "train/learning_rate.h"
+#include "train/plan_ahead.h"
 #include "train/planned_batch.h"
 #include "train/rank_status.h"
 
@@ -27,12 +29,13 @@ struct StepReport {
   bool updated = false;  // false: the batch had no target
   int64_t tokens = 0, targets = 0, documents = 0;
   double seconds = 0;                 // from a barrier of all ranks to the end of the update
-  double plan_seconds = 0;            // of them: the strategy, on rank 0
+  double plan_seconds = 0;            // the strategy, on rank 0; before the step if planned ahead
+  double plan_wait_seconds = 0;       // of the step's: until plans were there, on rank 0
   double reduce_seconds = 0;          // of them: gradient reduction, on this rank
   std::vector<PassTimes> rank_times;  // by rank, summed over micro-batches
   std::vector<double> rank_predicted_attention;  // of one layer, in the cost model's unit
   std::vector<int64_t> rank_peak_memory_bytes;
-  std::vector<uint64_t> plan_hashes;  // by micro-batch
+  std::vector<uint64_t> plan_hashes;  // by micro-batch and nano-batch
 
   double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
   double attention_max_over_mean() const;  // measured seconds over ranks
@@ -50,6 +53,10 @@ class Trainer {
   /// loss or gradient is not finite.
   StepReport step(const std::vector<TokenBatch>& micro_batches);
 
+  /// Rank 0 begins to plan the step after the next call of step(), whose micro-batches these will
+  /// be. Others do nothing.
+  void plan_ahead(const std::vector<TokenBatch>& micro_batches);
+
   LlamaModel& model() { return *model_; }
   const std::string& strategy() const { return strategy_name_; }
   /// Bytes of parameters, gradients and optimizer states: what a step does not free.
@@ -57,10 +64,13 @@ class Trainer {
 
  private:
   /// Forward and backward of one micro-batch, added to `status` and `report`.
-  void run_micro_batch(const TokenBatch& batch, double loss_scale, RankStatus& status,
-                       StepReport& report);
-  std::string describe_bad_loss(const PlannedBatch& planned, const TokenBatch& batch,
-                                const PassResult& result) const;
+  void run_micro_batch(const TokenBatch& batch, std::optional<MadePlans> made, double loss_scale,
+                       RankStatus& status, StepReport& report);
+  /// Plans of a step, on rank 0: one for each micro-batch.
+  std::vector<std::optional<MadePlans>> plans_of(const std::vector<TokenBatch>& micro_batches,
+                                                 StepReport& report);
+  std::string describe_bad_loss(const PlannedNanoBatch& planned, const TokenBatch& batch,
+                                const NanoBatchResult& result) const;
   std::string describe_bad_gradient() const;
   void stop_if_not_finite(const std::vector<RankStatus>& all) const;
   void update(StepReport& report);
@@ -74,7 +84,9 @@ class Trainer {
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<GradientReducer> reducer_;
   RankRuntime runtime_;
-  PlanSettings plan_settings_;
+  const PlanSettings plan_settings_;
+  PlanAhead ahead_;
+  std::vector<TokenBatch> next_;  // to be planned while the step runs
   std::vector<Action> schedule_;
   LearningRate learning_rate_;
   int64_t steps_done_ = 0;

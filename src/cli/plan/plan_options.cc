@@ -37,6 +37,10 @@ void check_numbers(const PlanVerbOptions& options) {
     throw ConfigError(cat("[plan] expected --far-link-weight > 0, got ", options.far_link_weight,
                           "; 8 counts a byte between nodes as eight inside one"));
   }
+  if (options.layers < 1) {
+    throw ConfigError(
+        cat("[plan] expected --layers >= 1, got ", options.layers, "; give the model's layers"));
+  }
   if (options.capacity && *options.capacity < 1) {
     throw ConfigError(
         cat("[plan] expected --capacity >= 1, got ", *options.capacity, "; give tokens a rank"));
@@ -156,6 +160,14 @@ void attach_plan_options(CLI::App& app, PlanVerbOptions& options) {
   app.add_option("--mesh", options.mesh,
                  "mesh: AxB chunks of queries and keys a server; default: what moves fewest bytes");
   app.add_option("--explain", options.explain, "Say in words why this rank got its work");
+  app.add_option("--schedule", options.schedule,
+                 "Print the schedule of a training step: plain, or ping-pong, which plans two "
+                 "nano-batches (--out P.json writes P.nano0.json and P.nano1.json)")
+      ->expected(0, 1)
+      ->default_str("ping-pong")
+      ->check(CLI::IsMember({"plain", "ping-pong"}));
+  app.add_option("--layers", options.layers, "Layers of the printed schedule")
+      ->capture_default_str();
   options.shape.attach(app);
   app.add_option("--out", options.out, "Write the plan to this file (JSON); for one strategy");
   app.add_flag("--json", options.json, "Print one JSON object instead of a table");

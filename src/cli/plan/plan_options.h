@@ -29,6 +29,8 @@ struct PlanVerbOptions {
   std::optional<int64_t> capacity;
   std::string cost_model = "pairs";
   std::optional<int> explain;
+  std::string schedule;  // "plain", "ping-pong"; empty: not asked for
+  int layers = 2;
   std::string out;
   bool json = false;
   ShapeOptions shape;

@@ -182,7 +182,10 @@ std::string outcomes_to_text(const std::vector<Json>& outcomes, bool nodes) {
       if (found == outcome.end()) {
         cells.emplace_back();
       } else if (found->is_string()) {
-        cells.emplace_back(found->get<std::string>());
+        std::string text = found->get<std::string>();
+        if (column.key == std::string("strategy") && outcome.contains("nano_batch"))
+          text += outcome["nano_batch"] == 0 ? " A" : " B";
+        cells.emplace_back(std::move(text));
       } else if (found->is_number_integer()) {
         cells.emplace_back(found->get<int64_t>());
       } else {
