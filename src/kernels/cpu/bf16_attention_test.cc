@@ -41,32 +41,34 @@ AttentionCase split_case(Rng& rng) {
 class Bf16Attention : public EveryIsa {};
 
 // One rounding of O to bf16 at the end, however many partials merge: an elementwise bound, which
-// rounding each of them would break.
+// rounding each of them would break (where products are fp32: see Bf16Tolerance).
 TEST_P(Bf16Attention, ForwardRoundsOnceWhateverTheDtypes) {
   Rng rng(kSeed);
   const AttentionCase c = split_case(rng);
   const ReferenceForward expected = reference_forward(c.forward());
-  const double tolerance = forward_tolerance(91, 24);
+  const double fp32 = forward_tolerance(91, 24);
+  const Bf16Tolerance wide{.o = 2 * fp32, .lse = fp32};
   const Bf16Rows q(c.q), k(c.k), v(c.v);
   for (const bool bf16_inputs : {false, true}) {
     for (const bool bf16_output : {false, true}) {
       SCOPED_TRACE(cat("seed ", kSeed, ", inputs ", bf16_inputs, ", output ", bf16_output));
+      const Bf16Tolerance tolerance = bf16_inputs ? bf16_tolerance(GetParam(), wide) : wide;
       TestRows lse(75, 4, 1);
       std::memcpy(lse.memory.data(), as_floats(c.lse.view).data(), lse.memory.size() * 4);
-      TestRows wide(75, 4, 17, 1, 2);
-      Bf16Rows narrow(wide);
-      const RowsView o = bf16_output ? narrow.view : wide.view;
+      TestRows fp32_rows(75, 4, 17, 1, 2);
+      Bf16Rows bf16_rows(fp32_rows);
+      const RowsView o = bf16_output ? bf16_rows.view : fp32_rows.view;
       ForwardArgs args = c.forward();
       if (bf16_inputs) args.q = q.view, args.k = k.view, args.v = v.view;
       args.o = o;
       args.lse = lse.view;
       backend(2)->attention_forward(args);
-      EXPECT_TRUE(rows_close(lse.view, expected.lse, tolerance));
+      EXPECT_TRUE(rows_close(lse.view, expected.lse, tolerance.lse));
       const std::vector<double> got = as_doubles(o);
       for (size_t i = 0; i < got.size(); ++i) {
         if (i < 5 * 4 * 17) continue;  // no task names them: below
         const double once = bf16_output ? rounding(expected.o[i]) : 0;
-        ASSERT_NEAR(got[i], expected.o[i], once + 2 * tolerance) << i;
+        ASSERT_NEAR(got[i], expected.o[i], once + tolerance.o) << i;
       }
       for (size_t i = 0; i < 5 * 4 * 17; ++i) ASSERT_EQ(got[i], 0) << i;
     }
@@ -99,11 +101,12 @@ TEST_P(Bf16Attention, BackwardAddsFp32GradientsWhateverTheDtypes) {
   Rng rng(kSeed + 2);
   const AttentionCase c = split_case(rng);
   const ReferenceBackward expected = reference_backward(c.backward());
-  const double tolerance = backward_tolerance(91 * 4, 24);
+  const Bf16Tolerance wide{.gradient = backward_tolerance(91 * 4, 24)};
   const Bf16Rows q(c.q), k(c.k), v(c.v), d_o(c.d_o);
   for (const bool bf16_inputs : {false, true}) {
     for (const bool bf16_gradient : {false, true}) {
       SCOPED_TRACE(cat("seed ", kSeed + 2, ", inputs ", bf16_inputs, ", dO ", bf16_gradient));
+      const double gradient = (bf16_inputs ? bf16_tolerance(GetParam(), wide) : wide).gradient;
       TestRows dq(75, 4, 24), dk(91, 2, 24), dv(91, 2, 17);
       BackwardArgs args = c.backward();
       if (bf16_inputs) args.q = q.view, args.k = k.view, args.v = v.view;
@@ -116,9 +119,9 @@ TEST_P(Bf16Attention, BackwardAddsFp32GradientsWhateverTheDtypes) {
         *argument = sum->view;
       }
       backend(2)->attention_backward(args);
-      EXPECT_TRUE(rows_close(dq.view, expected.dq, tolerance));
-      EXPECT_TRUE(rows_close(dk.view, expected.dk, tolerance));
-      EXPECT_TRUE(rows_close(dv.view, expected.dv, tolerance));
+      EXPECT_TRUE(rows_close(dq.view, expected.dq, gradient));
+      EXPECT_TRUE(rows_close(dk.view, expected.dk, gradient));
+      EXPECT_TRUE(rows_close(dv.view, expected.dv, gradient));
     }
   }
 }
@@ -139,7 +142,7 @@ TEST_P(Bf16Attention, GivesTheSameBitsForAnyNumberOfThreads) {
   EXPECT_EQ(outputs[0], outputs[2]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, Bf16Attention, testing::ValuesIn(cpu::supported_isas()),
+INSTANTIATE_TEST_SUITE_P(Cpu, Bf16Attention, testing::ValuesIn(isas_and_emulated_ones()),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace

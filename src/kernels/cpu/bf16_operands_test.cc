@@ -10,23 +10,18 @@ namespace {
 
 constexpr uint64_t kSeed = 20240620;
 
-// docs/numerics.md: P and dS are rounded to bf16 (2^-9 relative) and 2^x is a polynomial of degree
-// 3 (1.1e-4); an element is a sum of such terms, so its error is relative to the largest.
-constexpr double kForwardTolerance = 0x1p-9 + 2.2e-4;
-constexpr double kBackwardTolerance = 0x1p-8;
-constexpr double kLseTolerance = 2e-4;
-
 std::vector<std::string> isas_with_bf16_operands() {
   std::vector<std::string> names;
-  for (const auto& isas : {cpu::supported_isas(), cpu::emulated_isas()}) {
-    for (const std::string& isa : isas) {
-      if (cpu::isa_named(isa).bf16->operands == std::string("bf16")) names.push_back(isa);
-    }
+  for (const std::string& isa : isas_and_emulated_ones()) {
+    if (cpu::isa_named(isa).bf16->operands == std::string("bf16")) names.push_back(isa);
   }
   return names;
 }
 
-class Bf16Operands : public EveryIsa {};
+class Bf16Operands : public EveryIsa {
+ protected:
+  const Bf16Tolerance tolerance_ = bf16_tolerance(GetParam(), {});
+};
 
 AttentionCase bf16_case(Rng& rng) {
   AttentionCase c = random_case(rng);
@@ -44,8 +39,8 @@ TEST_P(Bf16Operands, ForwardAgreesWithTheDoubleReference) {
     ForwardArgs args = c.forward();
     args.q = q.view, args.k = k.view, args.v = v.view;
     backend()->attention_forward(args);
-    ASSERT_TRUE(rows_close(c.o.view, expected.o, 1.5 * kForwardTolerance));  // |v| <= 1.5
-    ASSERT_TRUE(rows_close(c.lse.view, expected.lse, kLseTolerance));
+    ASSERT_TRUE(rows_close(c.o.view, expected.o, tolerance_.o));
+    ASSERT_TRUE(rows_close(c.lse.view, expected.lse, tolerance_.lse));
   }
 }
 
@@ -60,9 +55,9 @@ TEST_P(Bf16Operands, BackwardAgreesWithTheDoubleReference) {
     args.q = q.view, args.k = k.view, args.v = v.view;
     if (i % 2 == 0) args.d_o = d_o.view;
     backend()->attention_backward(args);
-    ASSERT_TRUE(rows_close(c.dq.view, expected.dq, kBackwardTolerance));
-    ASSERT_TRUE(rows_close(c.dk.view, expected.dk, kBackwardTolerance));
-    ASSERT_TRUE(rows_close(c.dv.view, expected.dv, kBackwardTolerance));
+    ASSERT_TRUE(rows_close(c.dq.view, expected.dq, tolerance_.gradient));
+    ASSERT_TRUE(rows_close(c.dk.view, expected.dk, tolerance_.gradient));
+    ASSERT_TRUE(rows_close(c.dv.view, expected.dv, tolerance_.gradient));
   }
 }
 
@@ -86,10 +81,10 @@ TEST_P(Bf16Operands, ALongDocumentAgreesAndItsBitsDoNotDependOnThreads) {
       const ReferenceBackward gradients = reference_backward(c.backward());
       backend(threads)->attention_forward(forward);
       backend(threads)->attention_backward(backward);
-      EXPECT_TRUE(rows_close(c.o.view, expected.o, 1.5 * kForwardTolerance));
-      EXPECT_TRUE(rows_close(c.dq.view, gradients.dq, kBackwardTolerance));
-      EXPECT_TRUE(rows_close(c.dk.view, gradients.dk, kBackwardTolerance));
-      EXPECT_TRUE(rows_close(c.dv.view, gradients.dv, kBackwardTolerance));
+      EXPECT_TRUE(rows_close(c.o.view, expected.o, tolerance_.o));
+      EXPECT_TRUE(rows_close(c.dq.view, gradients.dq, tolerance_.gradient));
+      EXPECT_TRUE(rows_close(c.dk.view, gradients.dk, tolerance_.gradient));
+      EXPECT_TRUE(rows_close(c.dv.view, gradients.dv, tolerance_.gradient));
     } else {
       backend(threads)->attention_forward(forward);
       backend(threads)->attention_backward(backward);
