@@ -21,9 +21,16 @@ def read_layers(table):
     return layers
 
 
+def layer_of(path, layers):
+    """The deepest folder of the table that a path under src lies in; its first folder where the table has none."""
+    parts = pathlib.PurePosixPath(path).parts[:-1]
+    folders = ["/".join(parts[:n]) for n in range(len(parts), 0, -1)]
+    return next((folder for folder in folders if folder in layers), folders[-1] if folders else "")
+
+
 def breaches(source, layers):
     for file in sorted(path for path in source.rglob("*") if path.suffix in SUFFIXES):
-        folder = file.relative_to(source).parts[0]
+        folder = layer_of(file.relative_to(source).as_posix(), layers)
         if folder not in layers:
             yield f"{file}: folder {folder} is not in the layer table"
             continue
@@ -31,7 +38,7 @@ def breaches(source, layers):
         if file.stem.endswith("_test"):
             allowed = allowed | {"testing", "planner"} if folder == "runtime" else allowed | {"testing"}
         for path in INCLUDE.findall(file.read_text(errors="replace")):
-            target = path.split("/")[0]
+            target = layer_of(path, layers)
             if target in layers and target != folder and target not in allowed:
                 yield f"{file}: {folder} may not include {path}"
             if any(pattern.search(path) for pattern in banned):

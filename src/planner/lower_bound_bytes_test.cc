@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "core/batch_file.h"
 #include "core/traffic.h"
-#include "planner/strategies/cad.h"
+#include "planner/strategy.h"
 
 namespace cadenza {
 namespace {
@@ -50,7 +50,7 @@ TEST(LowerBoundBytes, IsBelowEveryPlan) {
                               .cluster = {.servers = servers},
                               .cost = &cost,
                               .tolerance = 0.1};
-    const Plan plan = plan_cad(request);
+    const Plan plan = find_strategy("cad").plan(request);
     const auto bound = lower_bound_bytes(plan.batch, request.cluster, request.shape, 0.1);
     EXPECT_LE(bound.value(),
               static_cast<double>(forward_traffic(plan, request.shape).total()) * (1 + 1e-12))

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "planner/merge_tasks.h"
 #include "planner/request_batch.h"
-#include "planner/strategies/cad_limited.h"
+#include "planner/strategies/cad/limited.h"
 #include "planner/strategies/hdp.h"
 #include "planner/strategies/wlb.h"
 
@@ -20,12 +20,12 @@ namespace {
 // at best about sqrt(E): two moves of half the size cost 1.41 times as much. So, as in the
 // transport problem whose optimum matches the largest surplus with the largest room:
 //
-//   1. long documents, which live on several servers, are laid out as wholes (cad_long.h);
+//   1. long documents, which live on several servers, are laid out as wholes (cad/long.h);
 //   2. the server with the largest surplus over its cap gives min(surplus, room) at once, in the
-//      cut and to the receiver that add least bytes (cad_moves.h); again, until no server is above
+//      cut and to the receiver that add least bytes (cad/moves.h); again, until no server is above
 //      its cap or no cut fits;
 //   3. a short search clears what a few servers do for others, and fills the gap another way
-//      (cad_improve.h);
+//      (cad/improve.h);
 //   4. where the tile of cuts is too coarse for the cap (small batches), the most loaded server
 //      gives what best levels it with the least loaded one, as long as that lowers the larger of
 //      the two;

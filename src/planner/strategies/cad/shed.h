@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planner/strategies/cad_state.h"
+#include "planner/strategies/cad/state.h"
 
 namespace cadenza {
 

@@ -1,16 +1,16 @@
-#include "planner/strategies/cad_search.h"
+#include "planner/strategies/cad/search.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "planner/strategies/cad_perturb.h"
-#include "planner/strategies/cad_repair.h"
+#include "planner/strategies/cad/perturb.h"
+#include "planner/strategies/cad/repair.h"
 
 namespace cadenza {
 namespace {
 
 // Simulated annealing (Kirkpatrick, Gelatt and Vecchi, 1983). A round changes the plan somewhere
-// (cad_perturb.h), brings all servers under their caps again by noisy moves, and keeps the result
+// (cad/perturb.h), brings all servers under their caps again by noisy moves, and keeps the result
 // where it moves fewer bytes, or, by a chance that falls with the temperature, more. Rounds come in
 // cycles: each starts from the best plan so far, and less hot than the one before. A cycle's end
 // alone would be good or bad by luck (within 1 % of bytes for other seeds), the best of several is

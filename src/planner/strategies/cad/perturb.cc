@@ -1,9 +1,9 @@
-#include "planner/strategies/cad_perturb.h"
+#include "planner/strategies/cad/perturb.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "planner/strategies/cad_long.h"
+#include "planner/strategies/cad/long.h"
 #include "planner/tile.h"
 
 namespace cadenza {

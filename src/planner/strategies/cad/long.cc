@@ -1,11 +1,11 @@
-#include "planner/strategies/cad_long.h"
+#include "planner/strategies/cad/long.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
 
-#include "planner/strategies/cad_moves.h"
+#include "planner/strategies/cad/moves.h"
 #include "planner/tile.h"
 
 namespace cadenza {

@@ -1,4 +1,4 @@
-#include "planner/strategies/cad_moves.h"
+#include "planner/strategies/cad/moves.h"
 
 #include <algorithm>
 #include <array>

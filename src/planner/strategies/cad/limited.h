@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/plan.h"
-#include "planner/strategies/cad_state.h"
+#include "planner/strategies/cad/state.h"
 
 namespace cadenza {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/rng.h"
-#include "planner/strategies/cad_state.h"
+#include "planner/strategies/cad/state.h"
 
 namespace cadenza {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "planner/strategies/cad_state.h"
+#include "planner/strategies/cad/state.h"
 
 namespace cadenza {
 

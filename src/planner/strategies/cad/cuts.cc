@@ -1,9 +1,9 @@
-#include "planner/strategies/cad_cuts.h"
+#include "planner/strategies/cad/cuts.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "planner/strategies/cad_ranges.h"
+#include "planner/strategies/cad/ranges.h"
 #include "planner/tile.h"
 
 namespace cadenza {

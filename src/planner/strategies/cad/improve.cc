@@ -1,10 +1,10 @@
-#include "planner/strategies/cad_improve.h"
+#include "planner/strategies/cad/improve.h"
 
 #include <algorithm>
 #include <cmath>
 #include <tuple>
 
-#include "planner/strategies/cad_repair.h"
+#include "planner/strategies/cad/repair.h"
 
 namespace cadenza {
 namespace {

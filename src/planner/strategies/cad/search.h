@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/strategies/cad_state.h"
+#include "planner/strategies/cad/state.h"
 
 namespace cadenza {
 
@@ -14,7 +14,7 @@ struct SearchOptions {
 
 /// `Effort::kThorough`: simulated annealing over plans, for seconds. Needs a state without a server
 /// above its cap, and leaves it in some such state; returns the tasks of the best plan that it met,
-/// which is never worse than the one it began with. Deterministic. Method: cad_search.cc.
+/// which is never worse than the one it began with. Deterministic. Method: cad/search.cc.
 std::vector<Task> search(CadState& state, const SearchOptions& options);
 
 }  // namespace cadenza

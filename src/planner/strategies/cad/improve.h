@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "planner/strategies/cad_moves.h"
+#include "planner/strategies/cad/moves.h"
 
 namespace cadenza {
 

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "planner/strategies/cad_state.h"
+#include "planner/strategies/cad/state.h"
 
 namespace cadenza {
 

@@ -1,4 +1,4 @@
-#include "planner/strategies/cad_search.h"
+#include "planner/strategies/cad/search.h"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include "planner/check_cuts.h"
 #include "planner/merge_tasks.h"
 #include "planner/request_batch.h"
-#include "planner/strategies/cad_long.h"
-#include "planner/strategies/cad_perturb.h"
-#include "planner/strategies/cad_repair.h"
+#include "planner/strategies/cad/long.h"
+#include "planner/strategies/cad/perturb.h"
+#include "planner/strategies/cad/repair.h"
 #include "planner/tile.h"
 #include "testing/random_batch.h"
 

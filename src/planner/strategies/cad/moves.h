@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "planner/strategies/cad_cuts.h"
+#include "planner/strategies/cad/cuts.h"
 
 namespace cadenza {
 

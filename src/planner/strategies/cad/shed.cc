@@ -1,4 +1,4 @@
-#include "planner/strategies/cad_shed.h"
+#include "planner/strategies/cad/shed.h"
 
 #include <algorithm>
 #include <cmath>

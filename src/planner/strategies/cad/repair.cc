@@ -1,4 +1,4 @@
-#include "planner/strategies/cad_repair.h"
+#include "planner/strategies/cad/repair.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "planner/strategies/cad_state.h"
+#include "planner/strategies/cad/state.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "planner/home_tasks.h"
-#include "planner/strategies/cad_ranges.h"
+#include "planner/strategies/cad/ranges.h"
 
 namespace cadenza {
 namespace {

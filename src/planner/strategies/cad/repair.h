@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planner/strategies/cad_moves.h"
+#include "planner/strategies/cad/moves.h"
 
 namespace cadenza {
 

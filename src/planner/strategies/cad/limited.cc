@@ -1,15 +1,15 @@
-#include "planner/strategies/cad_limited.h"
+#include "planner/strategies/cad/limited.h"
 
 #include <algorithm>
 #include <optional>
 
 #include "base/cat.h"
 #include "base/error.h"
-#include "planner/strategies/cad_improve.h"
-#include "planner/strategies/cad_long.h"
-#include "planner/strategies/cad_repair.h"
-#include "planner/strategies/cad_search.h"
-#include "planner/strategies/cad_shed.h"
+#include "planner/strategies/cad/improve.h"
+#include "planner/strategies/cad/long.h"
+#include "planner/strategies/cad/repair.h"
+#include "planner/strategies/cad/search.h"
+#include "planner/strategies/cad/shed.h"
 
 namespace cadenza {
 namespace {

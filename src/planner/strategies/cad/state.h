@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/strategies/cad_rooms.h"
+#include "planner/strategies/cad/rooms.h"
 #include "planner/strategy.h"
 
 namespace cadenza {
