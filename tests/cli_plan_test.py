@@ -116,6 +116,10 @@ class PlanTest(CliTest):
         loads = json.loads(done.stdout)["load_per_server"]
         self.assertLess(max(loads) / min(loads), 1.2)
         self.assert_error(self.plan("--speeds", "1,2"), 2, "3 servers", "got 2")
+        idle = self.plan("--speeds", "1,0,1", "--json", "--explain", "1")
+        self.assertEqual(json.loads(idle.stdout)["load_per_server"][1], 0)
+        self.assertIn("speed is 0", json.loads(idle.stdout)["explanation"])
+        self.assert_error(self.plan("--speeds", "1,0,1", "--strategy", "ring"), 2, "server 1", "cad")
         served = json.loads(run("plan", "--batch", self.batch, "--servers", 3, "--homes", 2,
                                 "--tokens-per-server", 11000, "--json").stdout)
         self.assertEqual((served["homes"], served["servers"]), (2, 3))

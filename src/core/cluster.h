@@ -9,7 +9,7 @@ namespace cadenza {
 /// links between nodes are far.
 struct Cluster {
   int servers = 1;
-  std::vector<double> speeds;  // relative; empty = all 1
+  std::vector<double> speeds;  // relative; empty = all 1; 0 = holds tokens, computes nothing
   int servers_per_node = 0;    // consecutive ranks share a node; 0 = all do
 
   double speed(int server) const {

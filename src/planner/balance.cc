@@ -41,7 +41,7 @@ Balance balance_of(const Plan& plan, const Cluster& cluster, const CostModel& co
   for (const Task& task : plan.tasks) {
     const double share = task.heads.empty() ? 1 : static_cast<double>(task.heads.size()) / named;
     const double c = share * cost.task_cost(task.piece);
-    loads[static_cast<size_t>(task.server)] += c / cluster.speed(task.server);
+    if (c > 0) loads[static_cast<size_t>(task.server)] += c / cluster.speed(task.server);
     total += c;
   }
   double fastest = 0;

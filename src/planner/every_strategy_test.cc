@@ -163,6 +163,22 @@ TEST_P(EveryStrategy, PlansABatchWithoutDocuments) {
   EXPECT_TRUE(!outcome.refusal.empty() || strategy.plan(request).tasks.empty());
 }
 
+TEST_P(EveryStrategy, GivesServersOfSpeed0NothingOrRefusesThem) {
+  const Strategy& strategy = find_strategy(GetParam());
+  PlanRequest request;
+  request.documents = documents_of_lengths({3000, 500, 40, 1, 700});
+  request.homes = request.cluster.servers = 4;
+  request.cluster.servers_per_node = 2;
+  request.cluster.speeds = {1, 1, 0, 1};
+  request.tokens_per_rank = 4241;
+  request.cost = &kPairs;
+  const Outcome outcome = try_to_plan(strategy, request);
+  EXPECT_EQ(outcome.trouble, "");
+  EXPECT_EQ(outcome.refusal.empty(), std::string(strategy.name) == "cad") << outcome.refusal;
+  if (!outcome.refusal.empty()) return;
+  for (const Task& task : strategy.plan(request).tasks) EXPECT_NE(task.server, 2);
+}
+
 // What the tests above rest on: a wrong plan is seen, and its request made small.
 TEST(TryToPlan, SeesAMissingTaskAndAnOverfullRank) {
   const Strategy& home = find_strategy("home");

@@ -7,6 +7,7 @@ namespace cadenza {
 
 Batch unplaced_batch(const PlanRequest& request, const char* strategy) {
   check_request(request);
+  check_all_compute(request);
   if (request.homes_given) {
     throw NotApplicable(cat("[", strategy, "] expected documents that lie nowhere yet, got homes; ",
                             "this strategy places tokens itself: leave the homes out"));

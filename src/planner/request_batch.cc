@@ -14,11 +14,17 @@ void check_speeds(const Cluster& cluster) {
                           " servers, got ", cluster.speeds.size(),
                           "; give a speed for each, or none"));
   }
+  double sum = 0;
   for (const double speed : cluster.speeds) {
-    if (!(speed > 0) || !std::isfinite(speed)) {
-      throw ConfigError(cat("[planner] expected server speeds > 0, got ", speed,
-                            "; leave a server out by giving fewer servers"));
+    if (!(speed >= 0) || !std::isfinite(speed)) {
+      throw ConfigError(cat("[planner] expected server speeds >= 0, got ", speed,
+                            "; 0 is of a server that holds tokens and computes none"));
     }
+    sum += speed;
+  }
+  if (!(sum > 0)) {
+    throw ConfigError(cat("[planner] expected a server with a speed > 0, got ", cluster.servers,
+                          " of speed 0; give one that computes"));
   }
 }
 
@@ -37,8 +43,19 @@ void check_request(const PlanRequest& request) {
   check_speeds(request.cluster);
 }
 
-Batch batch_of_request(const PlanRequest& request) {
+void check_all_compute(const PlanRequest& request) {
+  for (int s = 0; s < request.cluster.servers; ++s) {
+    if (request.cluster.speed(s) > 0) continue;
+    throw NotApplicable(
+        cat("[planner] expected speeds > 0 of a strategy that fixes who computes "
+            "what, got 0 of server ",
+            s, "; plan with cad"));
+  }
+}
+
+Batch batch_of_request(const PlanRequest& request, IdleServers idle) {
   check_request(request);
+  if (idle == IdleServers::kRefused) check_all_compute(request);
   if (!request.homes_given) {
     return fill_sequentially(request.documents, request.homes, request.tokens_per_rank);
   }

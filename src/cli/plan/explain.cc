@@ -34,7 +34,8 @@ class Explanation {
     double speeds = 0;
     for (const Task& task : plan.tasks) mean_ += cost(task, task.piece);
     for (int s = 0; s < plan.servers; ++s) speeds += request.cluster.speed(s);
-    mean_ *= request.cluster.speed(server) / speeds;
+    idle_ = request.cluster.speed(server) <= 0;
+    mean_ *= (idle_ ? 1 : request.cluster.speed(server)) / speeds;  // idle: shares of speed 1
     for (const Task& task : plan.tasks) sort_out(task);
   }
 
@@ -63,6 +64,7 @@ class Explanation {
   }
 
   const char* reason() const {
+    if (idle_) return ": its speed is 0, so it gives all of it away (shares are those of speed 1)";
     const double cap = mean_ * (1 + request_.tolerance);
     if (home_ > cap) return ": too much, so it gives some away";
     if (home_ < mean_) return ": it has time for others";
@@ -111,6 +113,7 @@ class Explanation {
   const PlanRequest& request_;
   const Rank server_;
   const double named_;
+  bool idle_ = false;  // of speed 0
   double mean_ = 0, home_ = 0, load_ = 0;
   std::map<Rank, double> given_;
   std::vector<std::string> lines_;

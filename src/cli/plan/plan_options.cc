@@ -121,7 +121,8 @@ void attach_plan_options(CLI::App& app, PlanVerbOptions& options) {
   app.add_option("--tokens-per-server", options.tokens_per_server,
                  "Room of each rank; default: the file's");
   app.add_option("--speeds", options.speeds,
-                 "Relative speed of each server, separated by commas; default: all alike")
+                 "Relative speed of each server, separated by commas; 0: holds tokens and computes "
+                 "none (cad). Default: all alike")
       ->delimiter(',');
   app.add_option("--servers-per-node", options.servers_per_node,
                  "Consecutive servers that share a node; 0: all do")

@@ -36,8 +36,8 @@ std::vector<double> loads_of(const Plan& plan, const PlanRequest& request) {
   const auto named = static_cast<double>(std::max<int64_t>(named_heads(plan), 1));
   for (const Task& task : plan.tasks) {
     const double share = task.heads.empty() ? 1 : static_cast<double>(task.heads.size()) / named;
-    loads[static_cast<size_t>(task.server)] +=
-        share * request.cost->task_cost(task.piece) / request.cluster.speed(task.server);
+    const double c = share * request.cost->task_cost(task.piece);
+    if (c > 0) loads[static_cast<size_t>(task.server)] += c / request.cluster.speed(task.server);
   }
   return loads;
 }

@@ -47,7 +47,7 @@ std::optional<Batch> placed_by(Plan (*strategy)(const PlanRequest&), const PlanR
 
 /// Placements to choose from: tokens in order, or documents by workload, whole or over ranks.
 std::vector<Batch> placements(const PlanRequest& request) {
-  std::vector<Batch> batches{batch_of_request(request)};
+  std::vector<Batch> batches{batch_of_request(request, IdleServers::kAllowed)};
   if (request.options.placement == Placement::kFill) return batches;
   if (request.homes_given) {
     throw NotApplicable(

@@ -28,7 +28,7 @@ constexpr int64_t kLimitedWork = 4;
 double longest_time(const CadState& state) {
   double longest = 0;
   for (Rank s = 0; s < state.servers(); ++s) {
-    longest = std::max(longest, state.load(s) / state.request().cluster.speed(s));
+    longest = std::max(longest, state.time(s));
   }
   return longest;
 }

@@ -115,6 +115,7 @@ class LongDocument {
 
   /// What a shard gives: its last rows × the first keys, in the proportion that moves least.
   Step best_step(const Shard& shard) {
+    if (state_.cap(shard.home) <= 0) return {shard.rows, shard.home, shard.rows.end};
     const double time =
         state_.cap(shard.home) - state_.load(shard.home) + load_of_document(shard.home);
     const double surplus = cost_of(shard.rows, {0, shard.rows.end}) - time;

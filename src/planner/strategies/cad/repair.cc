@@ -45,20 +45,46 @@ bool give_crumbs(CadState& state, Rank donor) {
 Amount levelling(const CadState& state, Rank donor, Rank receiver) {
   const double from = state.request().cluster.speed(donor);
   const double to = state.request().cluster.speed(receiver);
+  if (to <= 0) return {};
   const double level = (state.load(donor) * to - state.load(receiver) * from) / (from + to);
   const double most = state.load(donor) * to / from - state.load(receiver);
   constexpr double kStrictly = 1 - 1e-9;  // the maximum must fall, or the loop would not end
   return {std::min(level, -state.room(donor)), most * kStrictly};
 }
 
+/// The server that is done first with this much more work. Not one of speed 0.
+Rank soonest_done(const CadState& state, double more) {
+  Rank best = 0;
+  const auto done = [&](Rank s) {
+    return (state.load(s) + more) / state.request().cluster.speed(s);
+  };
+  const auto computes = [&](Rank s) { return state.request().cluster.speed(s) > 0; };
+  for (Rank s = 1; s < state.servers(); ++s) {
+    if (computes(s) && (!computes(best) || done(s) < done(best))) best = s;
+  }
+  return best;
+}
+
+/// What servers of speed 0 still have goes whole to others, whatever that makes of their caps.
+void empty_idle_servers(CadState& state) {
+  for (Rank s = 0; s < state.servers(); ++s) {
+    while (state.request().cluster.speed(s) <= 0 && !state.items_of(s).empty()) {
+      const auto& items = state.items_of(s);
+      const int id = *std::max_element(items.begin(), items.end(), [&](int a, int b) {
+        return std::pair(state.item(a).cost, b) < std::pair(state.item(b).cost, a);
+      });
+      state.give(id, state.item(id).piece, soonest_done(state, state.item(id).cost));
+    }
+  }
+}
+
 /// One step of levelling; false where the most loaded server is under its cap or nothing lowers it.
 bool level_most_loaded(CadState& state, MoveFinder& finder) {
-  Rank donor = 0, idlest = 0;
-  const auto time = [&](Rank s) { return state.load(s) / state.request().cluster.speed(s); };
+  Rank donor = 0;
   for (Rank s = 1; s < state.servers(); ++s) {
-    if (time(s) >= time(donor)) donor = s;
-    if (time(s) < time(idlest)) idlest = s;
+    if (state.time(s) >= state.time(donor)) donor = s;
   }
+  const Rank idlest = soonest_done(state, 0);
   if (state.room(donor) >= 0) return false;
   for (const Rank receiver : {state.rooms().most().second, idlest}) {
     const Amount amount = levelling(state, donor, receiver);
@@ -91,6 +117,7 @@ bool bring_under_caps(CadState& state, MoveFinder& finder) {
 }
 
 void level_loads(CadState& state, MoveFinder& finder) {
+  empty_idle_servers(state);
   int64_t limit = move_limit(state);
   while (limit-- > 0 && level_most_loaded(state, finder)) {
   }

@@ -28,6 +28,12 @@ constexpr double kNoise = 0.2;
 /// Clearing and undoing, in evaluations of moves.
 constexpr int64_t kRoundWork = 20;
 
+double mean_cap(const CadState& state) {
+  double sum = 0;
+  for (Rank s = 0; s < state.servers(); ++s) sum += state.cap(s);
+  return sum / state.servers();
+}
+
 class Annealing {
  public:
   Annealing(CadState& state, const SearchOptions& options)
@@ -36,7 +42,7 @@ class Annealing {
         rng_(options.seed),
         perturb_(state, rng_),
         work_(options.work),
-        unit_(state.bytes_per_root_cost() * std::sqrt(state.cap(0) / 4)),
+        unit_(state.bytes_per_root_cost() * std::sqrt(mean_cap(state) / 4)),
         best_bytes_(state.bytes()),
         best_(state.tasks()) {
     finder_.set_noise(kNoise, &rng_);

@@ -306,7 +306,8 @@ void CadState::unlink(int id) {
   in_server[static_cast<size_t>(gone.in_server)] = in_server.back();
   in_cell.pop_back();
   in_server.pop_back();
-  loads_[static_cast<size_t>(gone.server)] -= gone.cost;
+  double& load = loads_[static_cast<size_t>(gone.server)];
+  load = in_server.empty() ? 0 : load - gone.cost;  // exact, so that a cap of 0 can be kept
   touch(gone.cell);
 }
 

@@ -78,6 +78,10 @@ class CadState {
   int find_cell(int document, Rank server) const;
 
   double load(Rank server) const { return loads_[static_cast<size_t>(server)]; }
+  /// Infinite if a server of speed 0 has work.
+  double time(Rank server) const {
+    return load(server) > 0 ? load(server) / request_.cluster.speed(server) : 0;
+  }
   double cap(Rank server) const { return cap_per_speed_ * request_.cluster.speed(server); }
   double cap_per_speed() const { return cap_per_speed_; }                // in time
   double room(Rank server) const { return cap(server) - load(server); }  // negative: surplus
