@@ -64,6 +64,21 @@ std::vector<Shard> shards_from(int64_t filled, int64_t length, int64_t tokens_pe
   return shards;
 }
 
+/// The number of tokens. ConfigError (with the room that would do) when they do not fit.
+int64_t check_room(const std::vector<Document>& documents, int ranks, int64_t tokens_per_rank) {
+  if (ranks < 1) {
+    throw ConfigError(cat("[batch] expected ranks >= 1, got ", ranks, "; give at least one"));
+  }
+  int64_t tokens = 0;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    tokens = add_tokens(tokens, documents[i].length, i);
+  }
+  const int64_t least = std::max<int64_t>((tokens + ranks - 1) / ranks, 1);
+  if (tokens_per_rank >= least) return tokens;
+  throw ConfigError(cat("[batch] expected room for ", tokens, " tokens on ", ranks, " ranks, got ",
+                        tokens_per_rank, " tokens a rank; give at least ", least));
+}
+
 }  // namespace
 
 std::vector<LocalShard> local_shards(const Batch& batch, Rank rank) {
@@ -100,24 +115,31 @@ std::vector<Document> documents_of_lengths(const std::vector<int64_t>& lengths) 
 }
 
 Batch fill_sequentially(std::vector<Document> documents, int ranks, int64_t tokens_per_rank) {
-  if (ranks < 1) {
-    throw ConfigError(cat("[batch] expected ranks >= 1, got ", ranks, "; give at least one"));
-  }
-  int64_t tokens = 0;
-  for (size_t i = 0; i < documents.size(); ++i) {
-    tokens = add_tokens(tokens, documents[i].length, i);
-  }
-  const int64_t least = (tokens + ranks - 1) / ranks;
-  if (tokens_per_rank < std::max<int64_t>(least, 1)) {
-    throw ConfigError(cat("[batch] expected room for ", tokens, " tokens on ", ranks,
-                          " ranks, got ", tokens_per_rank, " tokens a rank; give at least ",
-                          std::max<int64_t>(least, 1)));
-  }
+  check_room(documents, ranks, tokens_per_rank);
   // More than all tokens changes nothing, and keeps the products below small.
   tokens_per_rank = std::min(tokens_per_rank, kMaxTokens);
   int64_t filled = 0;
   for (Document& document : documents) {
     document.shards = shards_from(filled, document.length, tokens_per_rank);
+    filled += document.length;
+  }
+  return {ranks, std::move(documents)};
+}
+
+Batch fill_evenly(std::vector<Document> documents, int ranks, int64_t tokens_per_rank) {
+  const int64_t tokens = check_room(documents, ranks, tokens_per_rank);
+  // Rank r holds the batch's tokens from tokens * r / ranks on.
+  const auto end_of = [&](Rank rank) { return tokens * (rank + 1) / ranks; };
+  Rank rank = 0;
+  int64_t filled = 0;
+  for (Document& document : documents) {
+    document.shards.clear();
+    for (int64_t begin = 0; begin < document.length;) {
+      while (end_of(rank) <= filled + begin) ++rank;
+      const int64_t end = std::min(document.length, end_of(rank) - filled);
+      document.shards.push_back({{begin, end}, rank});
+      begin = end;
+    }
     filled += document.length;
   }
   return {ranks, std::move(documents)};

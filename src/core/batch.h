@@ -63,6 +63,11 @@ std::vector<Document> documents_of_lengths(const std::vector<int64_t>& lengths);
 /// does not fit.
 Batch fill_sequentially(std::vector<Document> documents, int ranks, int64_t tokens_per_rank);
 
+/// Homes in the same order, but every rank holds the same number of tokens, one more or less:
+/// `tokens_per_rank` is room, not a number to fill up to. What is not attention takes as long as a
+/// rank has tokens, so a batch that is not full is shared, too. ConfigError as above.
+Batch fill_evenly(std::vector<Document> documents, int ranks, int64_t tokens_per_rank);
+
 /// All pairs that the masks allow, over the documents' `queries`.
 int64_t count_pairs(const Batch& batch);
 

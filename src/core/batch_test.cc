@@ -90,6 +90,38 @@ TEST(Batch, LocalShardsLieOneAfterTheOther) {
   }
 }
 
+TEST(Batch, SharesTokensEvenlyInTheOrderOfDocuments) {
+  const uint64_t seed = 19;
+  Rng rng(seed);
+  for (int round = 0; round < 200; ++round) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed << " round " << round);
+    const int ranks = static_cast<int>(uniform_between(rng, 1, 6));
+    std::vector<Document> documents = random_batch(rng, {.ranks = 2, .max_length = 9}).documents;
+    int64_t tokens = 0;
+    for (const Document& document : documents) tokens += document.length;
+    const Batch batch = fill_evenly(documents, ranks, tokens);
+    ASSERT_NO_THROW(check_batch(batch));
+    Rank last = 0;
+    for (const Document& document : batch.documents) {
+      for (const Shard& shard : document.shards) {
+        ASSERT_GE(shard.home, last);
+        last = shard.home;
+      }
+    }
+    for (Rank rank = 0; rank < ranks; ++rank) {
+      ASSERT_GE(local_rows(batch, rank), tokens / ranks);
+      ASSERT_LE(local_rows(batch, rank), (tokens + ranks - 1) / ranks);
+    }
+  }
+}
+
+TEST(Batch, EvenHomesNeedTheSameRoomAsFilledOnes) {
+  const std::vector<Document> documents = documents_of_lengths({5, 6});
+  EXPECT_THAT([&] { fill_evenly(documents, 2, 5); },
+              ThrowsMessage<ConfigError>(HasSubstr("give at least 6")));
+  EXPECT_EQ(local_rows(fill_evenly(documents, 2, 100), 0), 5);
+}
+
 TEST(Batch, CountsThePairsOfTheQueriesThatAPlanCovers) {
   const uint64_t seed = 18;
   Rng rng(seed);

@@ -26,6 +26,13 @@ std::vector<NanoBatchRequest> requests_of(const std::vector<int64_t>& lengths,
       .options = {.capacity = settings.capacity}};
   if (settings.schedule == ScheduleKind::kPingPong)
     return split_nano_batches(settings.strategy, whole);
+  if (!settings.strategy.places_tokens) {
+    // The strategy is given homes: even ones, so that ranks are done with all but attention at
+    // once.
+    whole.documents =
+        fill_evenly(std::move(whole.documents), ranks, settings.tokens_per_rank).documents;
+    whole.homes_given = true;
+  }
   std::vector<int> all(lengths.size());
   std::iota(all.begin(), all.end(), 0);
   return {{std::move(whole), std::move(all)}};
