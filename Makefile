@@ -3,7 +3,7 @@
 #   make build       build/cadenza                make test-core   the torch-free layers alone, in a minute
 #   make demo        train on this machine's own source files, home against cad
 #   make bench       our attention kernels against PyTorch's
-#   make bench-planner   plans of recorded batches, and how planning time grows
+#   make bench-planner   plans of drawn batches, and how planning time grows
 #   make install     the planner as a C++ library: PREFIX=/where
 #   make test        the fast tests               make asan, tsan  the torch-free tests under sanitizers
 #
@@ -47,10 +47,12 @@ install:
 test: configure
 	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+	@tools/skipped $(BUILD)
 
 test-core:
 	@tools/setup --core
 	@cmake --preset core-only >/dev/null && cmake --build --preset core-only -j $(JOBS) && ctest --preset core-only -j $(JOBS)
+	@tools/skipped build-core-only
 
 asan:
 	@tools/setup --core

@@ -12,7 +12,7 @@ import time
 import unittest
 
 CADENZA = None
-FIXTURE = pathlib.Path(__file__).resolve().parents[2] / "shared/cases/fixtures/tiny_a_untied_gqa2"
+FIXTURE = pathlib.Path(__file__).resolve().parent / "data/tiny_llama"
 
 CONFIG = """
 [model]
@@ -208,7 +208,6 @@ class Compare(Folder):
         self.assertIn("attention max/mean", result.stdout)
 
 
-@unittest.skipUnless(FIXTURE.exists(), f"{FIXTURE} is not there")
 class Eval(Folder):
     def check(self, nproc, strategy):
         expected = json.loads((FIXTURE / "expected.json").read_text())
@@ -292,4 +291,4 @@ class Eval(Folder):
 
 if __name__ == "__main__":
     CADENZA = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=1)
+    unittest.main(verbosity=2)

@@ -47,21 +47,23 @@ KnownFigures figures_of(const std::string& name, const Json& targets, const Json
 
 }  // namespace
 
-std::vector<BenchCase> bench_cases(const std::filesystem::path& folder,
+std::vector<BenchCase> bench_cases(const std::vector<std::filesystem::path>& folders,
                                    const std::string& pattern) {
-  if (!std::filesystem::is_directory(folder)) {
-    throw ConfigError(cat("[planner_bench] expected a folder of batches, got ", folder.string(),
-                          ", which is not there; give --folder"));
-  }
-  const Json targets = rows_of(folder / "targets.json");
-  const Json reference = rows_of(folder / "reference_planner.json");
   const std::regex wanted(pattern);
   std::vector<BenchCase> cases;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().stem().string();
-    if (name.front() != 's' || entry.path().extension() != ".json") continue;
-    if (!std::regex_search(name, wanted)) continue;
-    cases.push_back({name, entry.path(), figures_of(name, targets, reference)});
+  for (const std::filesystem::path& folder : folders) {
+    if (!std::filesystem::is_directory(folder)) {
+      throw ConfigError(cat("[planner_bench] expected a folder of batches, got ", folder.string(),
+                            ", which is not there; give --folder"));
+    }
+    const Json targets = rows_of(folder / "targets.json");
+    const Json reference = rows_of(folder / "reference_planner.json");
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string name = entry.path().stem().string();
+      if (name.front() != 's' || entry.path().extension() != ".json") continue;
+      if (!std::regex_search(name, wanted)) continue;
+      cases.push_back({name, entry.path(), figures_of(name, targets, reference)});
+    }
   }
   std::sort(cases.begin(), cases.end(),
             [](const BenchCase& a, const BenchCase& b) { return a.name < b.name; });

@@ -23,9 +23,11 @@ struct BenchCase {
   KnownFigures known;
 };
 
-/// The batches s*.json of a folder by name, those that match `pattern` (a regular expression), with
-/// what targets.json and reference_planner.json there say. ConfigError where the folder is missing.
-std::vector<BenchCase> bench_cases(const std::filesystem::path& folder, const std::string& pattern);
+/// The batches s*.json of the folders by name, those that match `pattern` (a regular expression),
+/// with what targets.json and reference_planner.json beside them say. ConfigError if a folder is
+/// missing.
+std::vector<BenchCase> bench_cases(const std::vector<std::filesystem::path>& folders,
+                                   const std::string& pattern);
 
 /// What ours reaches; planning time is the median of repeats.
 struct BenchResult {

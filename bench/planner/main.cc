@@ -1,5 +1,5 @@
-// planner_bench: `cad` on recorded batches beside what others reach there, and the growth of its
-// planning time with the number of servers.
+// planner_bench: `cad` on drawn and recorded batches, beside what others reach there, and the
+// growth of its planning time with the number of servers.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
@@ -8,12 +8,13 @@
 #include "bench_case.h"
 #include "growth.h"
 #include "report/table.h"
+#include "testing/batch_folders.h"
 
 namespace cadenza {
 namespace {
 
 struct Options {
-  std::string folder = CADENZA_SOURCE_DIR "/../shared/data/planner_bench";
+  std::vector<std::filesystem::path> folders = batch_folders();
   std::string files = ".";
   std::string effort = "quick";
   std::vector<int> growth = {8, 64, 512, 4096};
@@ -39,7 +40,7 @@ Table files_table(const Options& options) {
                {.key = "tasks", .title = "tasks"},
                {.key = "plan_ms", .title = "planned in", .unit = "ms", .decimals = 2}});
   const bool thorough = options.effort == "thorough";
-  for (const BenchCase& bench : bench_cases(options.folder, options.files)) {
+  for (const BenchCase& bench : bench_cases(options.folders, options.files)) {
     std::cerr << "planner_bench: " << bench.name << "\n";
     const BenchResult result = run_case(bench, thorough ? Effort::kThorough : Effort::kQuick,
                                         thorough ? 1 : options.repeats);
@@ -70,23 +71,18 @@ Table growth_table(const Options& options) {
 }
 
 void run(const Options& options) {
-  const bool recorded = std::filesystem::is_directory(options.folder);
-  if (!recorded) std::cerr << "planner_bench: no batches in " << options.folder << "\n";
-  const Table files = recorded ? files_table(options) : Table({});
+  const Table files = files_table(options);
   const Table growth = growth_table(options);
   if (options.json) {
-    const Json json{{"files", recorded ? files.to_json() : Json::array()},
-                    {"growth", growth.to_json()}};
-    std::cout << json.dump(2) << "\n";
+    std::cout << Json{{"files", files.to_json()}, {"growth", growth.to_json()}}.dump(2) << "\n";
     return;
   }
-  if (recorded) {
-    std::cout << "cad (" << options.effort
-              << ") at tolerance 0.02 in pairs; bytes of one forward layer, hidden 4096, KV width "
-                 "1024, bf16\n"
-              << files.to_text() << "\n";
-  }
-  std::cout << "growth: long-tailed documents, 128K tokens a server, quick\n" << growth.to_text();
+  std::cout << "cad (" << options.effort
+            << ") at tolerance 0.02 in pairs; bytes of one forward layer, hidden 4096, KV width "
+               "1024, bf16\n"
+            << files.to_text() << "\n"
+            << "growth: long-tailed documents, 128K tokens a server, quick\n"
+            << growth.to_text();
 }
 
 }  // namespace
@@ -94,9 +90,11 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) {
   cadenza::Options options;
-  CLI::App app("Plans recorded batches, and shows how planning time grows");
-  app.add_option("--folder", options.folder, "Batches, targets.json, reference_planner.json")
-      ->capture_default_str();
+  CLI::App app("Plans batches, and shows how planning time grows");
+  app.add_option("--folder", options.folders,
+                 "Folders of batches, with targets.json and reference_planner.json if there are "
+                 "figures to compare with; not given: tests/data/batches, and recorded batches "
+                 "beside the repository");
   app.add_option("--files", options.files, "Only batches whose name matches this expression");
   app.add_option("--effort", options.effort, "quick or thorough (of the recorded batches)")
       ->check(CLI::IsMember({"quick", "thorough"}));

@@ -209,11 +209,10 @@ TEST(BatchFile, ErrorsNameFileAndField) {
   refused(R"({"documents": [1], "mask": {"kind": "none"}})", "mask.kind: expected one of causal");
 }
 
-TEST(BatchFile, ReadsAPublishedInput) {
-  const std::string path = CADENZA_SOURCE_DIR "/../shared/data/planner_bench/s8_128k_seed0.json";
-  if (!std::ifstream(path)) GTEST_SKIP() << "no " << path;
+TEST(BatchFile, ReadsAnInputOfTheBenchmark) {
+  const std::string path = CADENZA_SOURCE_DIR "/tests/data/batches/s8_packed_128k_1.json";
   const BatchFile file = read_batch_file(path);
-  EXPECT_EQ(file.name, "s8_128k_seed0");
+  EXPECT_EQ(file.name, "s8_packed_128k_1");
   EXPECT_EQ(file.servers, 8);
   int64_t tokens = 0;
   for (const Document& document : file.documents) tokens += document.length;

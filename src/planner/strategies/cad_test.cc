@@ -15,6 +15,7 @@
 #include "planner/check_cuts.h"
 #include "planner/strategies/home.h"
 #include "planner/tile.h"
+#include "testing/batch_folders.h"
 #include "testing/random_batch.h"
 
 namespace cadenza {
@@ -188,15 +189,23 @@ TEST(Cad, RefusesRequestsThatMakeNoSense) {
   EXPECT_THROW(plan_cad(request), ConfigError);
 }
 
+std::vector<std::filesystem::path> batch_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& folder : batch_folders()) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().filename().string().front() == 's') files.push_back(entry.path());
+    }
+  }
+  EXPECT_GE(files.size(), 14u);
+  return files;
+}
+
 class BenchInputs : public testing::TestWithParam<double> {};
 
 TEST_P(BenchInputs, MeetTheBound) {
-  const std::filesystem::path folder = CADENZA_SOURCE_DIR "/../shared/data/planner_bench";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().filename().string().front() != 's') continue;
-    SCOPED_TRACE(entry.path().filename().string());
-    const BatchFile file = read_batch_file(entry.path());
+  for (const std::filesystem::path& path : batch_files()) {
+    SCOPED_TRACE(path.filename().string());
+    const BatchFile file = read_batch_file(path);
     PlanRequest request = request_for(file.documents, file.servers.value(), GetParam());
     request.tokens_per_rank = file.tokens_per_server.value();
     const Plan plan = plan_cad(request);
