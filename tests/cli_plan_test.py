@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 CADENZA = ""
 BENCH = pathlib.Path(__file__).resolve().parent / "data" / "batches"
@@ -49,11 +50,17 @@ class CliTest(unittest.TestCase):
             self.assertIn(part, lines[0])
 
 
+def report_of(done):
+    """The one plan of --json."""
+    plan, = json.loads(done.stdout)["plans"]
+    return plan
+
+
 class PlanTest(CliTest):
     def test_json_is_one_object_with_every_key(self):
         done = self.plan("--json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        report = json.loads(done.stdout)  # fails where anything else is on stdout
+        report = report_of(done)  # fails where anything else is on stdout
         for key in ("strategy servers tasks max_over_mean lower_bound_over_mean q_bytes kv_bytes "
                     "o_bytes max_recv_bytes plan_ms documents tokens plan_hash model cost_model "
                     "provenance").split():
@@ -67,7 +74,7 @@ class PlanTest(CliTest):
     def test_all_strategies_keep_their_rows(self):
         done = self.plan("--strategy", "all", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        rows = {row["strategy"]: row for row in json.loads(done.stdout)["strategies"]}
+        rows = {row["strategy"]: row for row in json.loads(done.stdout)["plans"]}
         self.assertGreaterEqual(len(rows), 14)
         self.assertIn("needs capacity 16385", rows["packed"]["refused"])
         self.assertIn("not applicable", rows["hsap"]["refused"])
@@ -82,23 +89,23 @@ class PlanTest(CliTest):
 
     def test_some_strategies_by_name(self):
         done = self.plan("--strategy", "ring,cad", "--json")
-        self.assertEqual([row["strategy"] for row in json.loads(done.stdout)["strategies"]],
+        self.assertEqual([row["strategy"] for row in json.loads(done.stdout)["plans"]],
                          ["ring", "cad"])
         self.assert_error(self.plan("--strategy", "ring,cad", "--out", self.folder / "p.json"), 2,
                           "--out", "got 2")
         self.assert_error(self.plan("--strategy", "rings"), 2, "did you mean 'ring'")
 
     def test_backward_bytes_follow_the_dtype_of_gradients(self):
-        report = json.loads(self.plan("--json").stdout)
+        report = report_of(self.plan("--json"))
         rows = report["q_bytes"] // 8192
         self.assertEqual(report["backward_q_bytes"], rows * (2 * 8192 + 2 * 4 * 32))
         self.assertEqual(report["backward_kv_bytes"], report["kv_bytes"])
 
     def test_bytes_have_a_lower_bound_where_documents_have_one_home(self):
-        self.assertIsNone(json.loads(self.plan("--json").stdout)["lower_bound_bytes"])
+        self.assertIsNone(report_of(self.plan("--json"))["lower_bound_bytes"])
         batch = self.write("homes.json", [4000, 1000])
-        report = json.loads(run("plan", "--batch", batch, "--servers", 2, "--tokens-per-server",
-                                4000, "--json").stdout)
+        report = report_of(run("plan", "--batch", batch, "--servers", 2, "--tokens-per-server",
+                               4000, "--json"))
         self.assertGreater(report["lower_bound_bytes"], 0)
         self.assertLessEqual(report["lower_bound_bytes"], report["total_bytes"])
 
@@ -106,25 +113,25 @@ class PlanTest(CliTest):
         done = self.plan("--max-recv-bytes", "1MiB")
         self.assert_error(done, 3, "expected max_recv_bytes >= ", "got 1048576")
         least = int(done.stderr.split(">= ")[1].split(",")[0])
-        kept = json.loads(self.plan("--max-recv-bytes", least, "--json").stdout)
+        kept = report_of(self.plan("--max-recv-bytes", least, "--json"))
         self.assertLessEqual(kept["max_recv_bytes"], least)
         self.assert_error(self.plan("--max-recv-bytes", least - 1), 3, "max_recv_bytes")
         self.assert_error(self.plan("--max-recv-bytes", "lots"), 2, "--max-recv-bytes", "'lots'")
 
     def test_speeds_homes_nodes(self):
         done = self.plan("--speeds", "1,2,1", "--json")
-        loads = json.loads(done.stdout)["load_per_server"]
+        loads = report_of(done)["load_per_server"]
         self.assertLess(max(loads) / min(loads), 1.2)
         self.assert_error(self.plan("--speeds", "1,2"), 2, "3 servers", "got 2")
         idle = self.plan("--speeds", "1,0,1", "--json", "--explain", "1")
-        self.assertEqual(json.loads(idle.stdout)["load_per_server"][1], 0)
-        self.assertIn("speed is 0", json.loads(idle.stdout)["explanation"])
+        self.assertEqual(report_of(idle)["load_per_server"][1], 0)
+        self.assertIn("speed is 0", report_of(idle)["explanation"])
         self.assert_error(self.plan("--speeds", "1,0,1", "--strategy", "ring"), 2, "server 1", "cad")
-        served = json.loads(run("plan", "--batch", self.batch, "--servers", 3, "--homes", 2,
-                                "--tokens-per-server", 11000, "--json").stdout)
+        served = report_of(run("plan", "--batch", self.batch, "--servers", 3, "--homes", 2,
+                               "--tokens-per-server", 11000, "--json"))
         self.assertEqual((served["homes"], served["servers"]), (2, 3))
         self.assertGreater(served["load_per_server"][2], 0)
-        nodes = json.loads(self.plan("--servers-per-node", 1, "--json").stdout)
+        nodes = report_of(self.plan("--servers-per-node", 1, "--json"))
         self.assertEqual(nodes["far_bytes"], nodes["total_bytes"])
         self.assert_error(self.plan("--mesh", "3"), 2, "--mesh", "'3'")
 
@@ -139,7 +146,7 @@ class PlanTest(CliTest):
             self.assertEqual(len(profile[phase]), len(profile["q_rows"]))
             self.assertTrue(all(s > 0 for row in profile[phase] for s in row))
         shape = ("--hidden", 64, "--kv-width", 64, "--dtype", "fp32")
-        report = json.loads(self.plan("--cost-model", path, *shape, "--json").stdout)
+        report = report_of(self.plan("--cost-model", path, *shape, "--json"))
         self.assertEqual(report["cost_model"], "profile")
         self.assertGreater(report["predicted_attention"], 0)
         self.assertGreater(report["extrapolated_part"], 0)  # a short budget measures few lengths
@@ -152,7 +159,7 @@ class PlanTest(CliTest):
         done = json.loads(self.plan("--schedule", "ping-pong", "--layers", 3, "--out", out,
                                     "--json").stdout)
         self.assertEqual(done["schedule"], "ping-pong")
-        a, b = done["nano_batches"]
+        a, b = done["plans"]
         self.assertEqual((a["nano_batch"], b["nano_batch"]), (0, 1))
         actions = done["actions"]
         self.assertEqual(actions[:4], ["A segment_forward 0", "A send_inputs 0",
@@ -171,12 +178,29 @@ class PlanTest(CliTest):
                 begin, end = document.get("queries", [0, document["length"]])
                 tokens += end - begin
                 self.assertEqual(document.get("nano_batch", 0), nano)
-        whole = json.loads(self.plan("--json").stdout)
+        whole = report_of(self.plan("--json"))
         self.assertEqual(tokens, whole["tokens"])
         text = self.plan("--schedule").stdout
         self.assertIn("cad A", text)
         self.assertIn("B merge_outputs 1", text)
         self.assert_error(self.plan("--schedule", "ping"), 2, "--schedule")
+
+    def test_json_has_one_shape(self):
+        for options, names in (((), ["cad"]), (("--strategy", "home,cad"), ["home", "cad"]),
+                               (("--schedule",), ["cad", "cad"])):
+            report = json.loads(self.plan("--json", *options).stdout)
+            self.assertEqual([plan["strategy"] for plan in report["plans"]], names)
+
+    def test_draws_a_bar_for_each_server(self):
+        path = self.folder / "bars.svg"
+        done = self.plan("--strategy", "home,packed,cad", "--picture", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        picture = xml.etree.ElementTree.parse(path)
+        bars = picture.findall("{http://www.w3.org/2000/svg}rect")
+        self.assertEqual(len(bars), 2 * 3)  # packed is refused: a document is longer than a server
+        self.assertIn("Attention work of each of 3 ranks", path.read_text())
+        self.assert_error(self.plan("--strategy", "packed,hsap", "--picture", path), 2, "--picture")
+        self.assert_error(self.plan("--picture", self.folder / "none/bars.svg"), 2, "none/bars.svg")
 
     def test_explains_a_rank(self):
         batch = self.write("two.json", [1024, 128])
@@ -193,7 +217,7 @@ class PlanTest(CliTest):
         self.assert_error(self.plan("--explain", 3), 2, "from 0 to 2", "got 3")
 
     def test_same_input_gives_the_same_plan(self):
-        hashes = {json.loads(self.plan("--json").stdout)["plan_hash"] for _ in range(2)}
+        hashes = {report_of(self.plan("--json"))["plan_hash"] for _ in range(2)}
         self.assertEqual(len(hashes), 1)
 
     def test_table_names_its_columns(self):
@@ -202,14 +226,14 @@ class PlanTest(CliTest):
         self.assertIn("max/mean", done.stdout)
 
     def test_bytes_follow_the_model(self):
-        wide = json.loads(self.plan("--json").stdout)
-        narrow = json.loads(self.plan("--json", "--strategy", "home", "--dtype", "fp32").stdout)
-        home = json.loads(self.plan("--json", "--strategy", "home").stdout)
+        wide = report_of(self.plan("--json"))
+        narrow = report_of(self.plan("--json", "--strategy", "home", "--dtype", "fp32"))
+        home = report_of(self.plan("--json", "--strategy", "home"))
         self.assertEqual(narrow["kv_bytes"], 2 * home["kv_bytes"])
         self.assertEqual(home["q_bytes"], 0)
         config = self.write("config.json", {"hidden_size": 4096, "num_attention_heads": 32,
                                             "num_key_value_heads": 8})
-        self.assertEqual(json.loads(self.plan("--json", "--model", config).stdout)["q_bytes"],
+        self.assertEqual(report_of(self.plan("--json", "--model", config))["q_bytes"],
                          wide["q_bytes"])
 
     def test_masks_are_planned_and_verified(self):
@@ -254,7 +278,7 @@ class PlanTest(CliTest):
     def test_bench_inputs_meet_the_bound(self):
         for name in ("s8_packed_128k_1", "s24_odd_100k_1", "s96_odd_giant_1"):
             done = run("plan", "--batch", BENCH / f"{name}.json", "--tolerance", 0.02, "--json")
-            self.assertLessEqual(json.loads(done.stdout)["max_over_mean"], 1.02, name)
+            self.assertLessEqual(report_of(done)["max_over_mean"], 1.02, name)
 
 
 class VerifyTest(CliTest):

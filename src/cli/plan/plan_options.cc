@@ -171,7 +171,11 @@ void attach_plan_options(CLI::App& app, PlanVerbOptions& options) {
       ->capture_default_str();
   options.shape.attach(app);
   app.add_option("--out", options.out, "Write the plan to this file (JSON); for one strategy");
-  app.add_flag("--json", options.json, "Print one JSON object instead of a table");
+  app.add_option("--picture", options.picture,
+                 "Write an SVG picture to this file: a bar of attention work for each server, a "
+                 "panel for each strategy");
+  app.add_flag("--json", options.json,
+               "Print one JSON object instead of a table: {\"plans\": [one object for each]}");
 }
 
 }  // namespace cadenza

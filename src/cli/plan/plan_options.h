@@ -31,7 +31,7 @@ struct PlanVerbOptions {
   std::optional<int> explain;
   std::string schedule;  // "plain", "ping-pong"; empty: not asked for
   int layers = 2;
-  std::string out;
+  std::string out, picture;  // files to write; empty: none
   bool json = false;
   ShapeOptions shape;
 };

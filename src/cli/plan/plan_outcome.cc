@@ -5,11 +5,13 @@
 #include <cstdio>
 
 #include "base/cat.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "cli/verb.h"
 #include "core/traffic.h"
 #include "planner/balance.h"
 #include "planner/lower_bound_bytes.h"
+#include "report/bars.h"
 #include "report/table.h"
 
 namespace cadenza {
@@ -134,6 +136,28 @@ Json outcome_to_json(const std::string& batch, const PlanRequest& request,
   return json;
 }
 
+std::string title_of(const Json& outcome) {
+  const auto strategy = outcome["strategy"].get<std::string>();
+  if (!outcome.contains("nano_batch")) return strategy;
+  return strategy + (outcome["nano_batch"] == 0 ? " A" : " B");
+}
+
+std::string outcomes_to_picture(const std::vector<Json>& outcomes) {
+  std::vector<BarPanel> panels;
+  for (const Json& outcome : outcomes) {
+    if (outcome.value("predicted_attention", 0.0) <= 0) continue;
+    panels.push_back({title_of(outcome), outcome["load_per_server"].get<std::vector<double>>()});
+  }
+  if (panels.empty()) {
+    throw ConfigError(
+        "[--picture] expected a strategy that can plan this batch, got none; name another one, for "
+        "example --strategy home,cad");
+  }
+  return bars_to_svg(
+      cat("Attention work of each of ", outcomes.front()["servers"], " ranks in one batch"),
+      panels);
+}
+
 namespace {
 
 /// Under a hundredth nobody's ranking changes.
@@ -182,10 +206,8 @@ std::string outcomes_to_text(const std::vector<Json>& outcomes, bool nodes) {
       if (found == outcome.end()) {
         cells.emplace_back();
       } else if (found->is_string()) {
-        std::string text = found->get<std::string>();
-        if (column.key == std::string("strategy") && outcome.contains("nano_batch"))
-          text += outcome["nano_batch"] == 0 ? " A" : " B";
-        cells.emplace_back(std::move(text));
+        cells.emplace_back(column.key == "strategy" ? title_of(outcome)
+                                                    : found->get<std::string>());
       } else if (found->is_number_integer()) {
         cells.emplace_back(found->get<int64_t>());
       } else {

@@ -27,6 +27,13 @@ PlanOutcome plan_and_prove(const Strategy& strategy, const PlanRequest& request,
 Json outcome_to_json(const std::string& batch, const PlanRequest& request,
                      const PlanOutcome& outcome);
 
+/// "cad"; of a nano-batch "cad A" or "cad B".
+std::string title_of(const Json& outcome);
+
+/// An SVG picture of these objects: a bar of predicted attention for each server. ConfigError if
+/// none of them has a plan with work.
+std::string outcomes_to_picture(const std::vector<Json>& outcomes);
+
 /// A row for each of these objects, and a heading with what is common to all.
 std::string outcomes_to_text(const std::vector<Json>& outcomes, bool nodes);
 

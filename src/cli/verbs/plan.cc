@@ -69,11 +69,8 @@ std::vector<std::string> actions_of(const PlanVerbOptions& options) {
   return lines;
 }
 
-void print_json(const PlanVerbOptions& options, const std::vector<Json>& reports,
-                size_t strategies) {
-  Json json = reports.size() == 1 ? reports.front()
-              : strategies == 1   ? Json{{"nano_batches", reports}}
-                                  : Json{{"strategies", reports}};
+void print_json(const PlanVerbOptions& options, const std::vector<Json>& reports) {
+  Json json{{"plans", reports}};
   if (!options.schedule.empty()) {
     json["schedule"] = options.schedule;
     json["actions"] = actions_of(options);
@@ -103,8 +100,9 @@ int run(const PlanVerbOptions& options) {
     for (Json& report : reports_of(options, name, *strategy, request, strategies.size() > 1))
       reports.push_back(std::move(report));
   }
+  if (!options.picture.empty()) write_file(options.picture, outcomes_to_picture(reports));
   if (options.json) {
-    print_json(options, reports, strategies.size());
+    print_json(options, reports);
   } else {
     print_text(options, reports);
   }
