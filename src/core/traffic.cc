@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "core/arrivals.h"
+#include "core/exchange_table.h"
 #include "core/home_rows.h"
 #include "core/needed_rows.h"
 #include "core/row_set.h"
 
 namespace cadenza {
 namespace {
-
-constexpr int64_t kFloatBytes = 4;  // of LSE and D
 
 std::vector<HomeRows> rows_by_home(const Plan& plan) {
   std::vector<HomeRows> homes;
@@ -78,6 +77,15 @@ FarRows far_from_homes(const Plan& plan, const std::vector<ServerNeeds>& needs,
   return far;
 }
 
+// One row of one head of O, or its LSE, on its way home.
+int64_t output_bytes(RowTensor tensor, const ModelShape& shape) {
+  int64_t bytes = 0;
+  for (const ExchangedTensor& sent : contents_of(LayerExchange::kOutputs).tensors) {
+    if (sent.tensor == tensor) bytes += wire_bytes(sent, shape);
+  }
+  return bytes;
+}
+
 int64_t far_row_heads(const std::vector<Arrival>& arrivals, Rank server, const Cluster& cluster) {
   int64_t sum = 0;
   for (const Arrival& arrival : arrivals) {
@@ -99,7 +107,9 @@ int64_t count_far_bytes(const Plan& plan, const std::vector<ServerNeeds>& needs,
       far.kv += far_row_heads(servers[server].kv, static_cast<Rank>(server), cluster);
     }
   }
-  return (far.q + far.o + 2 * far.kv) * shape.head_dim * dtype_bytes(shape.dtype);
+  return far.q * wire_bytes(LayerExchange::kInputs, RowKind::kQueries, shape) +
+         far.kv * wire_bytes(LayerExchange::kInputs, RowKind::kKeys, shape) +
+         far.o * output_bytes(RowTensor::kO, shape);
 }
 
 }  // namespace
@@ -107,17 +117,19 @@ int64_t count_far_bytes(const Plan& plan, const std::vector<ServerNeeds>& needs,
 Traffic forward_traffic(const Plan& plan, const ModelShape& shape, const Cluster& cluster) {
   const std::vector<ServerNeeds> needs = needed_rows(plan, shape.heads, shape.kv_heads);
   const std::vector<HomeRows> homes = rows_by_home(plan);
-  const int64_t head_bytes = shape.head_dim * dtype_bytes(shape.dtype);
+  const int64_t q_bytes = wire_bytes(LayerExchange::kInputs, RowKind::kQueries, shape);
+  const int64_t kv_bytes = wire_bytes(LayerExchange::kInputs, RowKind::kKeys, shape);
   Traffic traffic;
   for (size_t i = 0; i < needs.size(); ++i) {
     const auto server = static_cast<Rank>(i);
     const int64_t q_row_heads = row_heads_elsewhere(needs[i].q, homes, server);
-    const int64_t q = q_row_heads * head_bytes;
-    const int64_t kv = row_heads_elsewhere(needs[i].kv, homes, server) * 2 * head_bytes;
+    const int64_t q = q_row_heads * q_bytes;
+    const int64_t kv = row_heads_elsewhere(needs[i].kv, homes, server) * kv_bytes;
     traffic.q_bytes += q;
     traffic.kv_bytes += kv;
-    traffic.o_bytes += q;  // one O row, as wide as its Q row, goes back for each
-    traffic.lse_bytes += q_row_heads * kFloatBytes;
+    // One O row goes back for each.
+    traffic.o_bytes += q_row_heads * output_bytes(RowTensor::kO, shape);
+    traffic.lse_bytes += q_row_heads * output_bytes(RowTensor::kLse, shape);
     traffic.recv_bytes_per_server.push_back(q + kv);
     traffic.max_recv_bytes = std::max(traffic.max_recv_bytes, q + kv);
     traffic.max_extra_kv_rows =
@@ -130,17 +142,15 @@ Traffic forward_traffic(const Plan& plan, const ModelShape& shape, const Cluster
 
 BackwardTraffic backward_traffic(const Traffic& forward, const ModelShape& shape,
                                  BackwardInputs inputs) {
-  const int64_t row = shape.head_dim * dtype_bytes(shape.dtype);  // of one head
-  const int64_t gradient_row = shape.head_dim * dtype_bytes(shape.gradient_dtype());
-  const int64_t q_row_heads = forward.q_bytes / row;
-  const int64_t kv_row_heads = forward.kv_bytes / (2 * row);
-  BackwardTraffic traffic{.q_bytes = q_row_heads * (row + 2 * kFloatBytes + gradient_row),
-                          .kv_bytes = kv_row_heads * 2 * gradient_row};
-  if (inputs == BackwardInputs::kSentAgain) {
-    traffic.q_bytes += forward.q_bytes;
-    traffic.kv_bytes += forward.kv_bytes;
-  }
-  return traffic;
+  const auto row_bytes = [&](RowKind rows) {
+    return wire_bytes(LayerExchange::kGradientInputs, rows, shape, inputs) +
+           wire_bytes(LayerExchange::kGradientOutputs, rows, shape);
+  };
+  const auto row_heads = [&](int64_t bytes, RowKind rows) {
+    return bytes / wire_bytes(LayerExchange::kInputs, rows, shape);
+  };
+  return {.q_bytes = row_heads(forward.q_bytes, RowKind::kQueries) * row_bytes(RowKind::kQueries),
+          .kv_bytes = row_heads(forward.kv_bytes, RowKind::kKeys) * row_bytes(RowKind::kKeys)};
 }
 
 }  // namespace cadenza

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/cluster.h"
+#include "core/exchange_table.h"
 #include "core/model_shape.h"
 #include "core/plan.h"
 
@@ -42,9 +43,6 @@ struct BackwardTraffic {
 
   int64_t total() const { return q_bytes + kv_bytes; }
 };
-
-/// Whether servers keep Q, K and V from the forward, or get them again, straight from their homes.
-enum class BackwardInputs { kKept, kSentAgain };
 
 /// Of the plan and shape that `forward` was counted for: every row that went to a server has a
 /// gradient there.

@@ -9,40 +9,41 @@ int64_t rows_times_heads(const std::vector<RowRun>& runs) {
   return sum;
 }
 
+/// Rows x heads that go to other ranks.
+struct SentRows {
+  int64_t q = 0, kv = 0;
+
+  void add(const std::vector<PeerRows>& peers, Rank self) {
+    for (const PeerRows& peer : peers) {
+      if (peer.peer == self) continue;
+      q += rows_times_heads(peer.q);
+      kv += rows_times_heads(peer.kv);
+    }
+  }
+};
+
 }  // namespace
 
 ProgramBytes sent_bytes(const RankProgram& program, const ModelShape& shape,
                         BackwardInputs inputs) {
-  constexpr int64_t kFloatBytes = 4;                              // of LSE and D
-  const int64_t row = shape.head_dim * dtype_bytes(shape.dtype);  // of one head
-  const int64_t gradient_row = shape.head_dim * dtype_bytes(shape.gradient_dtype());
-  ProgramBytes bytes;
-  const auto add_inputs = [&](const std::vector<PeerRows>& servers) {
-    for (const PeerRows& server : servers) {
-      if (server.peer == program.rank) continue;
-      bytes.forward_q += rows_times_heads(server.q) * row;
-      bytes.forward_kv += 2 * rows_times_heads(server.kv) * row;
-    }
-  };
+  SentRows sent_inputs, to_servers, to_homes;
   for (const InputRound& round : program.rounds) {
-    add_inputs(round.from_home);
-    add_inputs(round.passed_on);
+    sent_inputs.add(round.from_home, program.rank);
+    sent_inputs.add(round.passed_on, program.rank);
   }
-  for (const PeerRows& server : program.as_home) {
-    if (server.peer == program.rank) continue;
-    bytes.backward_q += rows_times_heads(server.q) * (row + 2 * kFloatBytes);
-    if (inputs == BackwardInputs::kKept) continue;
-    bytes.backward_q += rows_times_heads(server.q) * row;
-    bytes.backward_kv += 2 * rows_times_heads(server.kv) * row;
-  }
-  for (const PeerRows& home : program.as_server) {
-    if (home.peer == program.rank) continue;
-    const int64_t q = rows_times_heads(home.q), kv = rows_times_heads(home.kv);
-    bytes.forward_o += q * (row + kFloatBytes);
-    bytes.backward_q += q * gradient_row;
-    bytes.backward_kv += 2 * kv * gradient_row;
-  }
-  return bytes;
+  to_servers.add(program.as_home, program.rank);
+  to_homes.add(program.as_server, program.rank);
+  const auto bytes = [&](LayerExchange exchange, RowKind rows) {
+    return wire_bytes(exchange, rows, shape, inputs);
+  };
+  using enum LayerExchange;
+  return {.forward_q = sent_inputs.q * bytes(kInputs, RowKind::kQueries),
+          .forward_kv = sent_inputs.kv * bytes(kInputs, RowKind::kKeys),
+          .forward_o = to_homes.q * bytes(kOutputs, RowKind::kQueries),
+          .backward_q = to_servers.q * bytes(kGradientInputs, RowKind::kQueries) +
+                        to_homes.q * bytes(kGradientOutputs, RowKind::kQueries),
+          .backward_kv = to_servers.kv * bytes(kGradientInputs, RowKind::kKeys) +
+                         to_homes.kv * bytes(kGradientOutputs, RowKind::kKeys)};
 }
 
 }  // namespace cadenza
