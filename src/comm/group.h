@@ -49,6 +49,10 @@ class Group {
                                               std::span<const std::byte> data) = 0;
   virtual std::unique_ptr<Transfer> post_receive(Rank peer, Tag tag, std::span<std::byte> data) = 0;
 
+  /// Waits until one of these transfers of this group, at least one, is done, whichever is first,
+  /// and returns its index. Throws as Transfer::wait, for any of them.
+  virtual size_t wait_any(std::span<Transfer* const> transfers, Deadline deadline) = 0;
+
   /// Leaves the group, telling the others why: their waits for this rank end with a PeerError that
   /// quotes `reason`. Called by a rank that fails; also (with an empty reason) by the destructor.
   virtual void leave(const std::string& reason) = 0;

@@ -20,6 +20,7 @@
 #include "base/rng.h"
 #include "comm/collectives.h"
 #include "comm/group.h"
+#include "comm/message.h"
 
 // What every transport promises, written once: include this in ONE file of a transport's test
 // program and INSTANTIATE_TEST_SUITE_P(Name, EveryTransport, testing::Values(Transport{...})).
@@ -340,6 +341,125 @@ TEST_P(EveryTransport, RefusesAReceiveOfAnotherSize) {
       EXPECT_THROW(transfer->wait(Deadline::after_seconds(0.3)), Error) << expected << " for 4";
     });
   }
+}
+
+TEST_P(EveryTransport, DeliversMessagesThatOwnTheirBytes) {
+  on_ranks(3, [&](Group& group) {
+    for (const size_t bytes : {size_t{0}, size_t{1}, size_t{4097}, size_t{1} << 20}) {
+      std::vector<ExpectedMessage> expected;
+      std::vector<PostedMessage> posted;
+      const auto before = Deadline::Clock::now();
+      for (Rank peer = 0; peer < 3; ++peer) {
+        if (peer == group.rank()) continue;
+        expected.emplace_back(group, peer, 3, static_cast<int64_t>(bytes));
+        Message message(static_cast<int64_t>(bytes));
+        std::ranges::copy(suite::filled(group.rank(), peer, bytes), message.data());
+        posted.emplace_back(group, peer, 3, std::move(message));
+      }
+      for (ExpectedMessage& message : expected) {
+        const auto got = message.wait(suite::patient());
+        EXPECT_TRUE(std::ranges::equal(got, suite::filled(message.peer(), group.rank(), bytes)));
+        EXPECT_LE(message.posted_at(), Deadline::Clock::now());
+        EXPECT_LT(before - message.posted_at(), std::chrono::seconds(60));
+      }
+      for (PostedMessage& message : posted) message.wait(suite::patient());
+    }
+  });
+}
+
+namespace suite {
+
+/// A number to a peer.
+inline PostedMessage post_number(Group& group, Rank peer, Tag tag, int number) {
+  Message message(sizeof(number));
+  std::memcpy(message.data(), &number, sizeof(number));
+  return {group, peer, tag, std::move(message)};
+}
+
+inline int number_in(std::span<const std::byte> bytes) {
+  int number = 0;
+  std::memcpy(&number, bytes.data(), sizeof(number));
+  return number;
+}
+
+}  // namespace suite
+
+TEST_P(EveryTransport, SaysWhenAMessageWasPosted) {
+  std::atomic<int64_t> least{0}, most{0};
+  const auto now = [] { return Deadline::Clock::now().time_since_epoch().count(); };
+  on_ranks(2, [&](Group& group) {
+    if (group.rank() == 1) {
+      least = now();
+      PostedMessage message = suite::post_number(group, 0, 5, 17);
+      most = now();
+      message.wait(suite::patient());
+      barrier(group, suite::patient());
+      return;
+    }
+    ExpectedMessage message(group, 1, 5, sizeof(int));
+    EXPECT_EQ(suite::number_in(message.wait(suite::patient())), 17);
+    EXPECT_GE(message.posted_at().time_since_epoch().count(), least);
+    barrier(group, suite::patient());
+    EXPECT_LE(message.posted_at().time_since_epoch().count(), most);
+  });
+}
+
+TEST_P(EveryTransport, TakesTheMessageThatIsThereFirst) {
+  constexpr int kRounds = 20;
+  for (const int ranks : {3, 4}) {
+    on_ranks(ranks, [&](Group& group) {
+      // Ranks send one after the other, from the last on: each when rank 0 has the one before.
+      if (group.rank() > 0) {
+        for (int round = 0; round < kRounds; ++round) {
+          ExpectedMessage go(group, 0, 1, sizeof(int));
+          go.wait(suite::patient());
+          suite::post_number(group, 0, 2, group.rank()).wait(suite::patient());
+        }
+        return;
+      }
+      for (int round = 0; round < kRounds; ++round) {
+        std::vector<ExpectedMessage> messages;
+        for (Rank peer = 1; peer < ranks; ++peer)
+          messages.emplace_back(group, peer, 2, sizeof(int));
+        std::vector<ExpectedMessage*> waiting;
+        for (ExpectedMessage& message : messages) waiting.push_back(&message);
+        for (Rank next = ranks - 1; next > 0; --next) {
+          suite::post_number(group, next, 1, 0).wait(suite::patient());
+          const size_t first = wait_any(group, waiting, suite::patient());
+          ASSERT_EQ(waiting[first]->peer(), next);
+          EXPECT_EQ(suite::number_in(waiting[first]->wait(suite::patient())), next);
+          waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(first));
+        }
+      }
+    });
+  }
+}
+
+TEST_P(EveryTransport, EndsAWaitForAnyOfSeveralPeers) {
+  std::latch done(2);
+  on_ranks(3, [&](Group& group) {
+    if (group.rank() == 0) {
+      ExpectedMessage one(group, 1, 8, sizeof(int)), two(group, 2, 8, sizeof(int));
+      ExpectedMessage* const both[] = {&one, &two};
+      const auto late =
+          suite::peer_error_of([&] { wait_any(group, both, Deadline::after_seconds(0.2)); });
+      EXPECT_THAT(late.what(), testing::HasSubstr("the deadline passed"));
+      suite::expect_exchange(group, 2, 6);  // nobody is worse off
+      suite::expect_exchange(group, 1, 6);
+      const auto left = suite::peer_error_of([&] { wait_any(group, both, suite::patient()); });
+      EXPECT_EQ(left.peer(), 1);
+      EXPECT_THAT(left.what(), testing::HasSubstr("had enough"));
+      done.count_down();
+      return;
+    }
+    suite::expect_exchange(group, 0, 6);
+    if (group.rank() == 1) {
+      group.leave("had enough");
+      done.count_down();
+    } else {
+      done.wait();
+    }
+  });
 }
 
 TEST_P(EveryTransport, HoldsAllRanksAtABarrierUntilTheLastHasCome) {

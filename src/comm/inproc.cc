@@ -72,6 +72,28 @@ void Hub::meet(Post& send, std::span<const std::byte> data, Post& receive) {
   wake[static_cast<size_t>(receive.report.rank)].notify_all();
 }
 
+/// Sleeps until one of the posts, all of one rank, is done: its index.
+size_t wait_for_any(Hub& hub, std::span<const PostPtr> posts, Deadline deadline) {
+  const auto since = Clock::now();
+  const Rank rank = posts.front()->report.rank;
+  std::unique_lock lock(hub.mutex);
+  while (true) {
+    for (size_t i = 0; i < posts.size(); ++i) {
+      if (!posts[i]->done) continue;
+      if (posts[i]->other_bytes) throw size_error(posts[i]->report, *posts[i]->other_bytes);
+      return i;
+    }
+    throw_if_interrupted();
+    for (const PostPtr& post : posts) {
+      const auto& left = hub.left[static_cast<size_t>(post->report.peer)];
+      if (left) throw left_error(post->report, since, *left);
+    }
+    if (deadline.passed()) throw deadline_error(posts.front()->report, since);
+    const auto until = std::min(deadline.time(), Clock::now() + kInterruptPoll);
+    hub.wake[static_cast<size_t>(rank)].wait_until(lock, until);
+  }
+}
+
 class InprocTransfer : public Transfer {
  public:
   InprocTransfer(std::shared_ptr<Hub> hub, PostPtr post)
@@ -82,20 +104,8 @@ class InprocTransfer : public Transfer {
     post_->target = {};
   }
 
-  void wait(Deadline deadline) override {
-    const auto since = Clock::now();
-    const WaitReport& report = post_->report;
-    std::unique_lock lock(hub_->mutex);
-    while (!post_->done) {
-      throw_if_interrupted();
-      const auto& left = hub_->left[static_cast<size_t>(report.peer)];
-      if (left) throw left_error(report, since, *left);
-      if (deadline.passed()) throw deadline_error(report, since);
-      const auto until = std::min(deadline.time(), Clock::now() + kInterruptPoll);
-      hub_->wake[static_cast<size_t>(report.rank)].wait_until(lock, until);
-    }
-    if (post_->other_bytes) throw size_error(report, *post_->other_bytes);
-  }
+  void wait(Deadline deadline) override { wait_for_any(*hub_, {&post_, 1}, deadline); }
+  const PostPtr& post() const { return post_; }
 
  private:
   std::shared_ptr<Hub> hub_;
@@ -113,6 +123,7 @@ class InprocGroup : public Group {
 
   std::unique_ptr<Transfer> post_send(Rank peer, Tag tag, std::span<const std::byte> data) override;
   std::unique_ptr<Transfer> post_receive(Rank peer, Tag tag, std::span<std::byte> data) override;
+  size_t wait_any(std::span<Transfer* const> transfers, Deadline deadline) override;
   void leave(const std::string& reason) override;
 
  private:
@@ -157,6 +168,14 @@ std::unique_ptr<Transfer> InprocGroup::post_receive(Rank peer, Tag tag, std::spa
     unmet.sends.pop_front();
   }
   return std::make_unique<InprocTransfer>(hub_, std::move(post));
+}
+
+size_t InprocGroup::wait_any(std::span<Transfer* const> transfers, Deadline deadline) {
+  CADENZA_CHECK(!transfers.empty());
+  std::vector<PostPtr> posts;
+  for (Transfer* transfer : transfers)
+    posts.push_back(static_cast<InprocTransfer*>(transfer)->post());
+  return wait_for_any(*hub_, posts, deadline);
 }
 
 void InprocGroup::leave(const std::string& reason) {

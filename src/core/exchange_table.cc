@@ -18,10 +18,13 @@ constexpr ExchangedTensor kInputs[] = {
 
 constexpr ExchangedTensor kOutputs[] = {{kO, kOfQueries, kRows}, {kLse, kOfQueries, kStatistics}};
 
-constexpr ExchangedTensor kGradientInputs[] = {
-    {kDO, kOfQueries, kRows}, {kLse, kOfQueries, kStatistics}, {kDelta, kOfQueries, kStatistics},
-    // From here on only where they are sent again.
-    {kQ, kOfQueries, kRows},  {kK, kOfKeys, kRows},            {kV, kOfKeys, kRows}};
+constexpr ExchangedTensor kGradientInputs[] = {{kDO, kOfQueries, kRows},
+                                               {kLse, kOfQueries, kStatistics},
+                                               {kDelta, kOfQueries, kStatistics},
+                                               // From here on only where they are sent again.
+                                               {kQ, kOfQueries, kRows},
+                                               {kK, kOfKeys, kRows},
+                                               {kV, kOfKeys, kRows}};
 constexpr size_t kAlwaysSent = 3;
 
 constexpr ExchangedTensor kGradientOutputs[] = {
@@ -30,8 +33,8 @@ constexpr ExchangedTensor kGradientOutputs[] = {
 }  // namespace
 
 const char* tensor_name(RowTensor tensor) {
-  constexpr std::array<const char*, kRowTensors> kNames{"Q",  "K",     "V",  "O",  "LSE",
-                                                        "dO", "D",     "dQ", "dK", "dV"};
+  constexpr std::array<const char*, kRowTensors> kNames{"Q",  "K", "V",  "O",  "LSE",
+                                                        "dO", "D", "dQ", "dK", "dV"};
   return kNames[static_cast<size_t>(tensor)];
 }
 

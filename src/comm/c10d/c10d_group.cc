@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <future>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +19,7 @@
 #include "base/interrupt.h"
 #include "comm/c10d/first_line.h"
 #include "comm/c10d/meeting.h"
+#include "comm/c10d/waiter_threads.h"
 #include "comm/c10d/watchdog.h"
 #include "comm/wait_report.h"
 
@@ -33,6 +37,9 @@
 // of posting by Gloo itself, so a collision between sizes that agree is harmless.
 //
 // Empty messages are counted and complete at once, without the wire.
+//
+// Nothing of c10d's tells whether a work is done but its wait, which blocks. So who waits for any
+// of several has each waited for by a thread (comm/c10d/waiter_threads.h), which says how it ended.
 namespace cadenza {
 namespace {
 
@@ -43,6 +50,9 @@ constexpr int kCheckBits = 31 - kTagBits;
 
 /// As good as forever, and small enough to be added to a clock in nanoseconds.
 constexpr std::chrono::milliseconds kForever = std::chrono::hours(24 * 365);
+
+/// How late Ctrl-C may be noticed while threads wait.
+constexpr std::chrono::milliseconds kInterruptPoll{20};
 
 int wire_tag(Tag tag, uint64_t number, uint64_t bytes) {
   const uint64_t mixed = (number * 0x9e3779b97f4a7c15ull ^ bytes) * 0xbf58476d1ce4e5b9ull;
@@ -64,6 +74,11 @@ struct Post {
   WorkPtr work;  // null when done, never posted or given up
   bool done = false;
   std::string failure;  // Gloo's words, when posting failed
+
+  /// Where a thread waits for it: how that ended, Gloo's words or empty. Guarded by the group's
+  /// mutex.
+  bool adopted = false;
+  std::optional<std::string> outcome;
 };
 
 class C10dGroup : public Group {
@@ -76,12 +91,21 @@ class C10dGroup : public Group {
   int size() const override { return rendezvous_.size; }
   std::unique_ptr<Transfer> post_send(Rank peer, Tag tag, std::span<const std::byte> data) override;
   std::unique_ptr<Transfer> post_receive(Rank peer, Tag tag, std::span<std::byte> data) override;
+  size_t wait_any(std::span<Transfer* const> transfers, Deadline deadline) override;
   void leave(const std::string& reason) override;
 
-  void wait(Post& post, Deadline deadline);
-  void forget(const std::shared_ptr<Post>& post) { std::erase(live_, post); }
+  void wait(const std::shared_ptr<Post>& post, Deadline deadline);
+  void forget(const std::shared_ptr<Post>& post) {
+    end_adopted_wait(*post);
+    std::erase(live_, post);
+  }
 
  private:
+  void adopt(const std::shared_ptr<Post>& post);
+  void end_adopted_wait(Post& post);
+  size_t wait_for_threads(std::span<const std::shared_ptr<Post>> posts, Deadline deadline,
+                          Clock::time_point since);
+  PeerError late(const Post& post, Clock::time_point since);
   std::unique_ptr<Transfer> post(const WaitReport& report, void* data);
   void start(Post& post, void* data);
   bool wait_for_work(const Post& post, Deadline deadline, Clock::time_point since);
@@ -95,6 +119,9 @@ class C10dGroup : public Group {
   std::vector<bool> silent_;  // by rank: its connection broke or it missed a deadline
   std::shared_ptr<C10dGroup*> self_ = std::make_shared<C10dGroup*>(this);
   Watchdog watchdog_;
+  std::mutex outcomes_mutex_;
+  std::condition_variable outcome_known_;
+  WaiterThreads waiters_;  // last: its threads use the others
 };
 
 /// May outlive its group: the handle is null from then on.
@@ -109,8 +136,9 @@ class C10dTransfer : public Transfer {
 
   void wait(Deadline deadline) override {
     CADENZA_CHECK(*group_ != nullptr, "the group has gone before its transfer");
-    (*group_)->wait(*post_, deadline);
+    (*group_)->wait(post_, deadline);
   }
+  const std::shared_ptr<Post>& post() const { return post_; }
 
  private:
   std::shared_ptr<C10dGroup*> group_;
@@ -203,18 +231,84 @@ void C10dGroup::start(Post& post, void* data) {
   }
 }
 
-void C10dGroup::wait(Post& post, Deadline deadline) {
-  if (post.done) return;
+void C10dGroup::wait(const std::shared_ptr<Post>& post, Deadline deadline) {
+  if (post->done) return;
   const auto since = Clock::now();
   CADENZA_CHECK(gloo_, "rank ", rank(), " has left its group");
-  if (!post.work) throw lost(post.report, since, post.failure);
-  if (!wait_for_work(post, deadline, since)) {
-    throw_if_interrupted();
-    silent_[static_cast<size_t>(post.report.peer)] = true;
-    throw deadline_error(post.report, since);
+  if (!post->work) throw lost(post->report, since, post->failure);
+  if (post->adopted) {
+    wait_for_threads({&post, 1}, deadline, since);
+    return;
   }
-  post.done = true;
-  post.work.reset();
+  if (!wait_for_work(*post, deadline, since)) throw late(*post, since);
+  post->done = true;
+  post->work.reset();
+}
+
+size_t C10dGroup::wait_any(std::span<Transfer* const> transfers, Deadline deadline) {
+  CADENZA_CHECK(gloo_ && !transfers.empty(), "rank ", rank());
+  const auto since = Clock::now();
+  std::vector<std::shared_ptr<Post>> posts;
+  for (Transfer* transfer : transfers)
+    posts.push_back(static_cast<C10dTransfer*>(transfer)->post());
+  const auto is_done = std::ranges::find_if(posts, [](const auto& post) { return post->done; });
+  if (is_done != posts.end()) return static_cast<size_t>(is_done - posts.begin());
+  for (const auto& post : posts) {
+    if (!post->work) throw lost(post->report, since, post->failure);
+  }
+  if (posts.size() == 1) {
+    wait(posts.front(), deadline);
+    return 0;
+  }
+  for (const auto& post : posts) adopt(post);
+  return wait_for_threads(posts, deadline, since);
+}
+
+void C10dGroup::adopt(const std::shared_ptr<Post>& post) {
+  if (post->adopted) return;
+  post->adopted = true;
+  waiters_.run([this, post] {
+    std::string outcome;
+    try {
+      if (!post->work->wait(kForever)) outcome = "the wait was ended";
+    } catch (const std::exception& error) {
+      outcome = gloo_words(error);
+    }
+    const std::lock_guard lock(outcomes_mutex_);
+    post->outcome = std::move(outcome);
+    outcome_known_.notify_all();
+  });
+}
+
+/// Before its buffer goes, or the group.
+void C10dGroup::end_adopted_wait(Post& post) {
+  if (!post.adopted) return;
+  std::unique_lock lock(outcomes_mutex_);
+  if (!post.outcome) post.work->abort();
+  outcome_known_.wait(lock, [&] { return post.outcome.has_value(); });
+}
+
+size_t C10dGroup::wait_for_threads(std::span<const std::shared_ptr<Post>> posts, Deadline deadline,
+                                   Clock::time_point since) {
+  std::unique_lock lock(outcomes_mutex_);
+  while (true) {
+    for (size_t i = 0; i < posts.size(); ++i) {
+      Post& post = *posts[i];
+      if (!post.outcome) continue;
+      if (!post.outcome->empty()) throw lost(post.report, since, *post.outcome);
+      post.done = true;
+      post.work.reset();
+      return i;
+    }
+    if (deadline.passed() || interrupt_requested()) throw late(*posts.front(), since);
+    outcome_known_.wait_until(lock, std::min(deadline.time(), Clock::now() + kInterruptPoll));
+  }
+}
+
+PeerError C10dGroup::late(const Post& post, Clock::time_point since) {
+  throw_if_interrupted();
+  silent_[static_cast<size_t>(post.report.peer)] = true;
+  return deadline_error(post.report, since);
 }
 
 /// False when the watchdog ended the wait.
@@ -242,7 +336,10 @@ PeerError C10dGroup::lost(const WaitReport& report, Clock::time_point since,
 void C10dGroup::leave(const std::string& reason) {
   if (!gloo_) return;
   meeting_->say_left(reason);  // before the connections close: that is when the others ask
-  for (const auto& post : live_) post->work.reset();
+  for (const auto& post : live_) {
+    end_adopted_wait(*post);
+    post->work.reset();
+  }
   gloo_.reset();
 }
 
