@@ -1,6 +1,7 @@
 #include "profile/measure_profile.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "base/interrupt.h"
@@ -17,8 +18,10 @@ constexpr int64_t kFirstQ = 16, kLastQ = 8192, kFirstKv = 64, kLastKv = 131072;
 /// Points that are not of the grid: single pieces and fused batches.
 constexpr int kSingles = 12, kBatches = 6, kBatchPieces = 12;
 
-/// The part of the budget for the grid; the rest is for the error.
-constexpr double kGridShare = 0.75;
+/// The part of the budget for `repeats` visits to each point of the grid; the rest is for the
+/// error, and for more visits to what is quickly measured, up to kMostVisits.
+constexpr double kGridShare = 0.5;
+constexpr int kMostVisits = 25;
 
 std::vector<int64_t> powers(int64_t first, int64_t last) {
   std::vector<int64_t> lengths;
@@ -34,13 +37,20 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+/// What others do on the machine only adds time.
+double fastest(const std::vector<double>& values) {
+  return *std::min_element(values.begin(), values.end());
+}
+
 double total(const AttentionMeter::Seconds& seconds) { return seconds.forward + seconds.backward; }
 
 /// Seconds a pair, in a rectangle large enough to run at the kernel's rate.
 double seconds_per_pair(Backend& backend, const ModelShape& shape) {
   AttentionMeter meter(backend, shape, 256, 1024);
   meter.measure(rectangle(256, 1024));  // scratch memory, caches
-  return total(meter.measure(rectangle(256, 1024))) / (256 * 1024);
+  std::vector<double> seconds;
+  for (int i = 0; i < 5; ++i) seconds.push_back(total(meter.measure(rectangle(256, 1024))));
+  return fastest(seconds) / (256 * 1024);
 }
 
 struct GridSize {
@@ -67,54 +77,71 @@ GridSize grid_size(double pairs_allowed) {
   return size;
 }
 
+/// What is timed: a rectangle of the grid, or pieces that are not of it, in one fused call.
+struct Timed {
+  std::vector<Piece> pieces;
+  std::vector<double> forward, backward, both;  // of each visit
+  double spent = 0;                             // seconds of all visits
+};
+
 class Measurement {
  public:
   Measurement(Backend& backend, const ProfileOptions& options)
       : options_(options),
         size_(grid_size(kGridShare * options.budget_seconds / options.repeats /
                         seconds_per_pair(backend, options.shape))),
-        meter_(backend, options.shape, kBatchPieces * size_.q_rows.back(), size_.kv_rows.back()) {}
+        meter_(backend, options.shape, kBatchPieces * size_.q_rows.back(), size_.kv_rows.back()) {
+    for (const int64_t q : size_.q_rows) {
+      for (const int64_t kv : size_.kv_rows) grid_.push_back({.pieces = {rectangle(q, kv)}});
+    }
+    Rng rng(7);
+    for (int i = 0; i < kSingles + kBatches; ++i) {
+      Timed& other = others_.emplace_back();
+      for (int n = i < kSingles ? 1 : kBatchPieces; n > 0; --n)
+        other.pieces.push_back(draw_piece(rng));
+    }
+  }
 
   Profile run(const std::string& kernel) {
-    const auto points = static_cast<int64_t>(size_.q_rows.size() * size_.kv_rows.size());
-    steps_ = options_.repeats * (points + kSingles + kBatches);
-    std::vector<std::vector<std::vector<double>>> forward(size_.q_rows.size()), backward;
-    for (auto& row : forward) row.resize(size_.kv_rows.size());
-    backward = forward;
-    for (int repeat = 0; repeat < options_.repeats; ++repeat) {
-      for (size_t i = 0; i < size_.q_rows.size(); ++i) {
-        for (size_t j = 0; j < size_.kv_rows.size(); ++j) {
-          const auto seconds = timed({rectangle(size_.q_rows[i], size_.kv_rows[j])});
-          forward[i][j].push_back(seconds.forward);
-          backward[i][j].push_back(seconds.backward);
-        }
+    for (int visit = 0; visit < kMostVisits; ++visit) {
+      size_t next = 0;  // of the others: evenly among the points, so that both see one machine
+      for (size_t point = 0; point < grid_.size(); ++point) {
+        time(grid_[point], visit);
+        for (; next * grid_.size() < (point + 1) * others_.size(); ++next)
+          time(others_[next], visit);
       }
     }
     Profile profile{.kernel = kernel,
                     .shape = options_.shape,
-                    .forward = {size_.q_rows, size_.kv_rows, medians(forward)},
-                    .backward = {size_.q_rows, size_.kv_rows, medians(backward)}};
+                    .forward = {size_.q_rows, size_.kv_rows, table(&Timed::forward)},
+                    .backward = {size_.q_rows, size_.kv_rows, table(&Timed::backward)}};
     profile.error = own_error(profile);
     return profile;
   }
 
  private:
-  static std::vector<std::vector<double>> medians(
-      const std::vector<std::vector<std::vector<double>>>& samples) {
-    std::vector<std::vector<double>> table;
-    for (const auto& row : samples) {
-      std::vector<double>& of_row = table.emplace_back();
-      for (const auto& values : row) of_row.push_back(median(values));
-    }
-    return table;
+  /// Skips visits above the number asked for where they have had their share of the budget.
+  void time(Timed& timed, int visit) {
+    throw_if_interrupted();
+    const auto cases = static_cast<int64_t>(grid_.size() + others_.size());
+    options_.progress(++done_, kMostVisits * cases);
+    if (visit >= options_.repeats &&
+        timed.spent >= options_.budget_seconds / static_cast<double>(cases))
+      return;
+    const auto start = std::chrono::steady_clock::now();
+    const auto seconds = timed.pieces.size() == 1 ? meter_.measure(timed.pieces.front())
+                                                  : meter_.measure_batch(timed.pieces);
+    timed.spent += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    timed.forward.push_back(seconds.forward);
+    timed.backward.push_back(seconds.backward);
+    timed.both.push_back(total(seconds));
   }
 
-  AttentionMeter::Seconds timed(const std::vector<Piece>& pieces) {
-    throw_if_interrupted();
-    const auto seconds =
-        pieces.size() == 1 ? meter_.measure(pieces.front()) : meter_.measure_batch(pieces);
-    options_.progress(++done_, steps_);
-    return seconds;
+  std::vector<std::vector<double>> table(std::vector<double> Timed::*samples) const {
+    std::vector<std::vector<double>> table(size_.q_rows.size());
+    for (size_t i = 0; i < grid_.size(); ++i)
+      table[i / size_.kv_rows.size()].push_back(fastest(grid_[i].*samples));
+    return table;
   }
 
   /// Any length of the domain, as likely short as long.
@@ -133,23 +160,13 @@ class Measurement {
     return piece;
   }
 
-  ProfileError own_error(const Profile& profile) {
+  ProfileError own_error(const Profile& profile) const {
     const ProfileCostModel model(profile);
-    Rng rng(7);
-    std::vector<std::vector<Piece>> cases;
-    for (int i = 0; i < kSingles + kBatches; ++i) {
-      std::vector<Piece>& pieces = cases.emplace_back();
-      for (int n = i < kSingles ? 1 : kBatchPieces; n > 0; --n) pieces.push_back(draw_piece(rng));
-    }
-    std::vector<std::vector<double>> measured(cases.size());
-    for (int repeat = 0; repeat < options_.repeats; ++repeat) {
-      for (size_t i = 0; i < cases.size(); ++i) measured[i].push_back(total(timed(cases[i])));
-    }
     std::vector<double> errors;
-    for (size_t i = 0; i < cases.size(); ++i) {
+    for (const Timed& other : others_) {
       double predicted = 0;
-      for (const Piece& piece : cases[i]) predicted += model.task_cost(piece);
-      errors.push_back(std::abs(predicted / median(measured[i]) - 1));
+      for (const Piece& piece : other.pieces) predicted += model.task_cost(piece);
+      errors.push_back(std::abs(predicted / fastest(other.both) - 1));
     }
     return {.points = static_cast<int64_t>(errors.size()),
             .median = median(errors),
@@ -159,7 +176,8 @@ class Measurement {
   const ProfileOptions& options_;
   const GridSize size_;
   AttentionMeter meter_;
-  int64_t done_ = 0, steps_ = 0;
+  std::vector<Timed> grid_, others_;
+  int64_t done_ = 0;
 };
 
 }  // namespace

@@ -11,14 +11,14 @@ namespace cadenza {
 struct ProfileOptions {
   ModelShape shape;
   double budget_seconds = 60;  // about: the grid is made as large as it allows
-  int repeats = 3;
+  int repeats = 5;             // visits to each point at least
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
-/// Measures the backend's attention on a grid of query × key lengths, both phases, and then on
-/// points that are not of the grid: random rectangles, causal pieces and fused batches, from which
-/// the profile's own error comes. Points are visited in turn, `repeats` times, and medians are
-/// taken, so that a change of the machine's speed does not bend the grid.
+/// Measures the backend's attention on a grid of query × key lengths, both phases, and among them
+/// on points that are not of the grid: random rectangles, causal pieces and fused batches, from
+/// which the profile's own error comes. All are visited in turn, at least `repeats` times, and the
+/// fastest visit counts: what others do on the machine only adds time.
 Profile measure_profile(Backend& backend, const std::string& kernel, const ProfileOptions& options);
 
 }  // namespace cadenza

@@ -25,6 +25,9 @@ struct Options {
   std::string out;
 };
 
+/// A median error above this is worth another measurement.
+constexpr double kGoodError = 0.1;
+
 std::string summary(const Profile& profile) {
   char text[256];
   std::snprintf(
@@ -39,7 +42,10 @@ std::string summary(const Profile& profile) {
       static_cast<long long>(profile.forward.kv_rows().back()),
       static_cast<long long>(profile.error.points), 100 * profile.error.median,
       100 * profile.error.worst);
-  return text;
+  if (profile.error.median <= kGoodError) return text;
+  return cat(text,
+             "the machine was busy or the budget small: give a larger --budget, or fewer "
+             "--threads where others use its cores too\n");
 }
 
 int run(const Options& options) {

@@ -17,9 +17,14 @@ constexpr int64_t kMaxHeads = 1 << 16;
 /// and could leave the range of numbers where it is extrapolated.
 constexpr double kLeastSeconds = 1e-12, kMostSeconds = 1e6;
 
-double seconds_from(const JsonField& field) {
+/// Of one pair: no machine is as fast, and none that starts a kernel as slow.
+constexpr double kLeastSecondsAPair = 1e-18, kMostSecondsAPair = 1;
+
+double seconds_from(const JsonField& field, double pairs) {
   const double seconds = field.positive();
   if (seconds < kLeastSeconds || seconds > kMostSeconds) field.refuse("seconds, 1e-12 to 1e6");
+  if (seconds < kLeastSecondsAPair * pairs || seconds > kMostSecondsAPair * pairs)
+    field.refuse("seconds that are 1e-18 to 1 for each pair of rows");
   return seconds;
 }
 
@@ -50,7 +55,10 @@ AttentionGrid grid_from(const JsonField& root, const char* key) {
     const JsonField row = table.item(i);
     if (row.size() != kv_rows.size()) row.refuse("a number for each of kv_rows");
     std::vector<double>& values = seconds.emplace_back();
-    for (size_t j = 0; j < kv_rows.size(); ++j) values.push_back(seconds_from(row.item(j)));
+    for (size_t j = 0; j < kv_rows.size(); ++j) {
+      const double pairs = static_cast<double>(q_rows[i]) * static_cast<double>(kv_rows[j]);
+      values.push_back(seconds_from(row.item(j), pairs));
+    }
   }
   return {std::move(q_rows), std::move(kv_rows), std::move(seconds)};
 }

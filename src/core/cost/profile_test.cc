@@ -113,6 +113,13 @@ TEST(Profile, RefusesWhatItCannotRead) {
   refused([](Json& j) { j["forward_seconds"][1][0] = 0; }, "forward_seconds[1][0]");
   refused([](Json& j) { j["forward_seconds"][1][0] = 1e308; }, "1e-12 to 1e6");
   refused([](Json& j) { j["forward_seconds"][1][0] = 1e-300; }, "1e-12 to 1e6");
+  refused([](Json& j) { j["forward_seconds"][0][0] = 1e5; }, "1 for each pair");
+  refused(
+      [](Json& j) {
+        j["q_rows"] = {16, 1 << 20};
+        j["forward_seconds"][1][1] = 1e-12;
+      },
+      "1e-18");
   refused([](Json& j) { j["machine"] = "mine"; }, "machine: expected an object");
   refused([](Json& j) { j["backward_seconds"][0] = {1.0}; }, "backward_seconds[0]");
   refused([](Json& j) { j["model"]["dtype"] = "fp8"; }, "model.dtype");

@@ -5,6 +5,7 @@
 
 #include "base/cat.h"
 #include "base/error.h"
+#include "planner/merge_tasks.h"
 #include "planner/strategies/cad/improve.h"
 #include "planner/strategies/cad/long.h"
 #include "planner/strategies/cad/repair.h"
@@ -40,15 +41,33 @@ int64_t thorough_work(const CadState& state) {
   return kWork * std::clamp<int64_t>(state.servers(), kServers, 4 * kServers) / kServers;
 }
 
+/// By a profile the parts of a cut cost more or less than the whole, and so do neighbours that are
+/// joined: caps follow what all work costs after the moves, until no server is above them.
+void follow_total(CadState& state) {
+  if (state.counts_pairs()) return;
+  constexpr int kMostRounds = 6;
+  MoveFinder finder(state);
+  for (int round = 0; round < kMostRounds; ++round) {
+    state.assign(merge_tasks(state.tasks()));
+    state.refresh_caps();
+    state.forget();
+    if (state.rooms().least().first >= 0) return;
+    if (!bring_under_caps(state, finder)) level_loads(state, finder);
+  }
+  state.assign(merge_tasks(state.tasks()));
+}
+
 /// The search's best plan, where there is one to begin with.
 void search_thoroughly(CadState& state) {
   if (state.request().options.effort != Effort::kThorough) return;
   if (state.rooms().least().first < 0 || state.over_limits() > 0) return;
   state.assign(search(state, {.work = thorough_work(state)}));
   state.forget();
+  follow_total(state);
 }
 
 CadTasks result(CadState& state) {
+  follow_total(state);
   search_thoroughly(state);
   return {state.tasks(), state.bytes(), longest_time(state) / state.cap_per_speed()};
 }
@@ -57,7 +76,12 @@ CadTasks result(CadState& state) {
 void plan_freely(CadState& state) {
   MoveFinder finder(state);
   if (state.request().options.split_kv) spread_long_documents(state);
-  if (bring_under_caps(state, finder)) {
+  bool even = bring_under_caps(state, finder);
+  if (!even && !state.counts_pairs()) {  // cuts made the whole dearer
+    state.refresh_caps();
+    even = bring_under_caps(state, finder);
+  }
+  if (even) {
     improve(state, {.work = search_work(state)});
   } else {
     level_loads(state, finder);

@@ -83,19 +83,30 @@ CadState::CadState(const PlanRequest& request, const Batch& batch, ReceiveLimits
     total += items_.back().cost;
     pairs += count_pairs(task.piece);
   }
-  double speeds = 0;
-  for (int s = 0; s < servers(); ++s) speeds += request.cluster.speed(s);
-  cap_per_speed_ = total / speeds * (1 + request.tolerance);
-  for (int s = 0; s < servers(); ++s) {
-    settled_rooms_.push_back(room(s));
-    rooms_.insert(room(s), s);
-  }
+  refresh_caps();
   if (total > 0) {
     cost_per_pair_ = total / static_cast<double>(pairs);
     bytes_per_root_cost_ = 2 * std::sqrt((q_bytes_ + o_bytes_) * kv_bytes_ / cost_per_pair_);
   }
   settle();
   forget();
+}
+
+void CadState::refresh_caps() {
+  double total = 0, speeds = 0;
+  for (Rank s = 0; s < servers(); ++s) {
+    total += load(s);
+    speeds += request_.cluster.speed(s);
+  }
+  // Others sum in another order: what is at its cap here is not to be above it there.
+  const double rounding = counts_pairs_ ? 1 : 1 - 1e-12;
+  cap_per_speed_ = total / speeds * (1 + request_.tolerance) * rounding;
+  rooms_ = {};
+  settled_rooms_.clear();
+  for (Rank s = 0; s < servers(); ++s) {
+    settled_rooms_.push_back(room(s));
+    rooms_.insert(room(s), s);
+  }
 }
 
 int CadState::find_cell(int document, Rank server) const {

@@ -86,6 +86,8 @@ class CadState {
   double cap_per_speed() const { return cap_per_speed_; }                // in time
   double room(Rank server) const { return cap(server) - load(server); }  // negative: surplus
   const RoomOrder& rooms() const { return rooms_; }
+  /// Caps from what all work costs now. By a profile a cut changes what its parts cost together.
+  void refresh_caps();
   /// Bytes of the whole plan, weighted.
   double bytes() const { return bytes_; }
   /// What a server moves for all its work.
