@@ -1,7 +1,7 @@
 # The two commands a newcomer needs are `make demo` and `make test`; each does its own set-up.
 #
 #   make build       build/cadenza                make test-core   the torch-free layers alone, in a minute
-#   make demo        train on this machine's own source files, home against cad
+#   make demo        train on torch's headers: packed, per_document_cp, cad
 #   make bench       our attention kernels against PyTorch's
 #   make bench-planner   plans of drawn batches, and how planning time grows
 #   make install     the planner as a C++ library: PREFIX=/where

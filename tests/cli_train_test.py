@@ -185,6 +185,10 @@ class Compare(Folder):
         self.assertEqual(result.returncode, 0, result.stderr)
         report = json.loads(result.stdout)
         self.assertEqual(report["ranks"], 2)
+        possible = report["possible"]
+        self.assertGreaterEqual(possible["attention_max_over_mean"], 1)
+        self.assertGreaterEqual(possible["total_throughput_over_first"], 1)
+        self.assertTrue(0 < possible["attention_share"] < 1)
         home, cad = report["strategies"]
         self.assertEqual((home["name"], cad["name"]), ("home", "cad"))
         for first, second in zip(home["losses"], cad["losses"]):
@@ -206,6 +210,8 @@ class Compare(Folder):
         result = call("compare", self.config(steps=2))
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("attention max/mean", result.stdout)
+        self.assertRegex(result.stdout, r"possible: with even attention the whole run of home would be \d+ % faster")
+        self.assertRegex(result.stdout, r"measured: cad: median step \d+ % (faster|slower), whole run \d+ % (faster|slower)")
 
 
 class Eval(Folder):
