@@ -59,7 +59,7 @@ asan:
 	@cmake --preset $@ >/dev/null && cmake --build --preset $@ -j $(JOBS) && ctest --preset $@ -j $(JOBS)
 
 # Without kernels_test: OpenMP synchronises inside libgomp, which is not instrumented, so that its
-# joins look like races. What ranks do as threads is in runtime_test and comm_test.
+# joins look like races. What ranks do as threads is in step_test, attention_test and comm_test.
 tsan:
 	@tools/setup --core
 	@cmake --preset $@ >/dev/null && cmake --build --preset $@ -j $(JOBS) && ctest --preset $@ -j $(JOBS) -E kernels_test

@@ -1,13 +1,15 @@
-# cadenza_layer(NAME core [DIR core] [DEPS base ...] [LIBS ...] [EXCLUDE subfolder ...] [TEST_DEPS ...] [TORCH])
+# cadenza_layer(NAME core [DIR core] [LIBS ...] [EXCLUDE subfolder ...] [TORCH])
 #
 # One layer = one static library cadenza_NAME of every .cc under src/DIR, and one test program NAME_test of
-# every *_test.cc there. Files are found by pattern, so that a test cannot be left out of the build.
+# every *_test.cc there. Files are found by pattern, so that a test cannot be left out of the build. It is linked
+# with the layers that tools/layers.txt lets src/DIR include.
 # TORCH: the layer may include libtorch; it is compiled in the pool that limits such units.
 function(cadenza_layer)
-  cmake_parse_arguments(L "TORCH" "NAME;DIR" "DEPS;LIBS;EXCLUDE;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(L "TORCH" "NAME;DIR" "LIBS;EXCLUDE" ${ARGN})
   if(NOT L_DIR)
     set(L_DIR ${L_NAME})
   endif()
+  cadenza_layer_deps(${L_DIR} L_DEPS L_TEST_DEPS)
   set(dir ${CMAKE_SOURCE_DIR}/src/${L_DIR})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
   foreach(sub IN LISTS L_EXCLUDE)
@@ -18,8 +20,6 @@ function(cadenza_layer)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
   set(target cadenza_${L_NAME})
-  list(TRANSFORM L_DEPS PREPEND cadenza_)
-  list(TRANSFORM L_TEST_DEPS PREPEND cadenza_)
   if(sources)
     add_library(${target} STATIC ${sources})
     target_link_libraries(${target} PUBLIC ${L_DEPS} ${L_LIBS} PRIVATE $<BUILD_INTERFACE:cadenza_warnings>)
@@ -41,6 +41,30 @@ function(cadenza_layer)
       set_target_properties(${L_NAME}_test PROPERTIES JOB_POOL_COMPILE torch)
     endif()
   endif()
+endfunction()
+
+# The libraries that src/DIR may include by tools/layers.txt, and those that only its tests may. A folder inside a
+# layer, planner/strategies say, is in that layer's library.
+function(cadenza_layer_deps dir deps_out test_deps_out)
+  set(table ${CMAKE_SOURCE_DIR}/tools/layers.txt)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
+  file(STRINGS ${table} line REGEX "^${dir}:")
+  if(NOT line)
+    message(FATAL_ERROR "tools/layers.txt: expected a line for ${dir}, got none; say what it may include")
+  endif()
+  string(REGEX REPLACE "^[^:]*:" "" words "${line}")
+  string(REGEX REPLACE "![^ ]*" "" words "${words}")
+  separate_arguments(words UNIX_COMMAND "${words}")
+  foreach(word IN LISTS words)
+    string(REPLACE "/" "_" library "cadenza_${word}")
+    if(library MATCHES "^cadenza_[+](.*)")
+      list(APPEND test_deps cadenza_${CMAKE_MATCH_1})
+    else()
+      list(APPEND deps ${library})
+    endif()
+  endforeach()
+  set(${deps_out} ${deps} PARENT_SCOPE)
+  set(${test_deps_out} ${test_deps} PARENT_SCOPE)
 endfunction()
 
 # cadenza_test(NAME x_test SOURCES ... LIBS ...): a GoogleTest program, one ctest entry with a time limit.

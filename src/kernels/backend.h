@@ -39,6 +39,16 @@ class Backend {
   virtual void merge_rows(const std::byte* packed_o, Dtype packed_dtype,
                           const std::byte* packed_lse, std::span<const RowRun> runs,
                           const RowsView& o, const RowsView& lse) = 0;
+  /// The same three from buffer to buffer, without packing, where rows stay on their rank: the runs
+  /// on both sides name the same rows and heads in the same order. Views of one dtype; sums are
+  /// fp32, and what is added or merged of any dtype. They share no memory.
+  virtual void copy_rows(const RowsView& from, std::span<const RowRun> from_runs,
+                         const RowsView& to, std::span<const RowRun> to_runs) = 0;
+  virtual void add_rows(const RowsView& from, std::span<const RowRun> from_runs,
+                        std::span<const RowRun> to_runs, const RowsView& to) = 0;
+  virtual void merge_rows(const RowsView& from_o, const RowsView& from_lse,
+                          std::span<const RowRun> from_runs, std::span<const RowRun> to_runs,
+                          const RowsView& o, const RowsView& lse) = 0;
   /// delta[row, head] = sum over dim of d_o ∘ o: either of any dtype, delta fp32, accumulated in
   /// fp32.
   virtual void row_dot(const RowsView& d_o, const RowsView& o, const RowsView& delta) = 0;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/model_config.h"
-#include "model/segments.h"
+#include "step/trainable_model.h"
 
 namespace cadenza {
 
@@ -18,35 +18,22 @@ enum class Recompute {
              // runtime)
 };
 
-/// One parameter inside the model's flat buffers.
-struct ParameterInfo {
-  std::string name;  // Hugging Face's
-  std::vector<int64_t> shape;
-  int64_t offset = 0;  // elements from the start of the flat buffers
-  int64_t elements = 0;
-  bool weight_decay = true;  // matrices and embeddings yes, norms no
-};
-
 struct LlamaOptions {
   Dtype dtype = Dtype::kFloat32;  // of the weights that passes compute with, and of activations
   Recompute recompute = Recompute::kNone;
   int64_t head_chunk_rows = 1024;  // rows of logits alive at once: bounds rows × vocabulary
 };
 
-/// A Llama-type decoder as segments. All parameters lie in one flat fp32 buffer, all gradients in
-/// another of the same layout, so that reduction, clipping and the optimizer see spans. A tied head
-/// has no parameter of its own.
+/// A Llama-type decoder. A tied head has no parameter of its own.
 ///
 /// A model in bf16 computes with rounded copies of the parameters, made anew when a pass starts: an
 /// update that is smaller than a step of bf16 is not lost, it stays in the fp32 parameters. Sums
 /// that would suffer are fp32: products inside a norm, RoPE, softmax and loss, and gradients over
 /// passes and ranks.
-class LlamaModel : public Segments {
+class LlamaModel : public TrainableModel {
  public:
   virtual const ModelConfig& config() const = 0;
-  virtual const std::vector<ParameterInfo>& parameters() const = 0;
-  virtual std::span<float> flat_parameters() = 0;
-  virtual std::span<float> flat_gradients() = 0;
+  int64_t vocab_size() const override { return config().vocab_size; }
 };
 
 /// Fresh weights: normal(0, initializer_range), the projections that write to the residual stream

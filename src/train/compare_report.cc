@@ -67,14 +67,14 @@ std::optional<double> prediction_error(const StrategySteps& result) {
   const StepReport& warm_up = result.steps.front();
   for (size_t rank = 0; rank < warm_up.rank_times.size(); ++rank) {
     predicted += warm_up.rank_predicted_attention[rank];
-    measured += warm_up.rank_times[rank].attention_seconds;
+    measured += warm_up.rank_times[rank].lanes[Lane::kAttention];
   }
   if (result.steps.size() < 2 || predicted <= 0) return std::nullopt;
   std::vector<double> errors;
   for (size_t i = 1; i < result.steps.size(); ++i) {
     double largest = 0;
     for (size_t rank = 0; rank < warm_up.rank_times.size(); ++rank) {
-      const double seconds = result.steps[i].rank_times[rank].attention_seconds;
+      const double seconds = result.steps[i].rank_times[rank].lanes[Lane::kAttention];
       const double expected = result.steps[i].rank_predicted_attention[rank] * measured / predicted;
       if (seconds > 0) largest = std::max(largest, std::abs(expected / seconds - 1));
     }

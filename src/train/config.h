@@ -10,7 +10,7 @@
 #include "data/batch_stream.h"
 #include "data/corpus.h"
 #include "model/llama.h"
-#include "runtime/rank_runtime.h"
+#include "step/pass_runner.h"
 #include "train/adamw.h"
 
 namespace cadenza {

@@ -7,11 +7,11 @@
 #include <tuple>
 
 #include "comm/collectives.h"
+#include "engine/agree_on_plan.h"
 #include "model/llama.h"
 #include "planner/nano_batches.h"
 #include "planner/strategy.h"
-#include "runtime/agree_on_plan.h"
-#include "runtime/rank_runtime.h"
+#include "step/pass_runner.h"
 #include "testing/expect_close.h"
 #include "testing/random_batch.h"
 #include "testing/spawn_ranks.h"
@@ -111,15 +111,17 @@ LossAndGradients run_rank(Group& group, const std::vector<NanoPlan>& plans, int6
   }
   if (plans.size() == 2) link_carried_rows(plans[0].plan.batch, group.rank(), programs[1]);
   std::vector<NanoBatch> nano_batches;
-  for (size_t i = 0; i < plans.size(); ++i) nano_batches.push_back({programs[i], tokens[i]});
+  for (size_t i = 0; i < plans.size(); ++i)
+    nano_batches.push_back({std::span(programs).subspan(i, 1), tokens[i]});
   const auto schedule = make_schedule(
       plans.size() == 2 ? ScheduleKind::kPingPong : ScheduleKind::kPlain, model->layers(), true);
-  RankRuntime runtime(group, *backend, *model,
-                      {.deadline_seconds = kDeadlineSeconds, .inputs = inputs});
-  const PassResult pass = runtime.run({nano_batches, schedule, scale, true});
+  LaneClock clock;
+  AttentionContext context{group, *backend, clock, kDeadlineSeconds};
+  const auto results =
+      PassRunner(context, *model, {.inputs = inputs}).run({nano_batches, schedule, scale, true});
 
   double loss_sum[1] = {0};
-  for (const NanoBatchResult& nano : pass.nano_batches) {
+  for (const NanoBatchResult& nano : results) {
     for (const float loss : nano.row_losses) loss_sum[0] += loss;
   }
   all_reduce_sum(group, std::span<double>(loss_sum), deadline);

@@ -12,7 +12,7 @@
 #include "data/batch_stream.h"
 #include "model/safetensors.h"
 #include "program/schedule.h"
-#include "runtime/rank_runtime.h"
+#include "step/pass_runner.h"
 #include "train/gradient_reducer.h"
 #include "train/planned_batch.h"
 #include "train/rank_tokens.h"
@@ -107,7 +107,9 @@ EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocument
   }
   const double loss_scale =
       result.valid_targets > 0 ? 1.0 / static_cast<double>(result.valid_targets) : 0.0;
-  RankRuntime runtime(group, *rank.backend, model, {.deadline_seconds = options.deadline_seconds});
+  LaneClock clock;
+  AttentionContext context{group, *rank.backend, clock, options.deadline_seconds};
+  PassRunner runner(context, model);
   const std::vector<Action> schedule = plain_schedule(model.layers(), training);
   std::ranges::fill(model.flat_gradients(), 0.0f);
 
@@ -124,12 +126,11 @@ EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocument
                     .tolerance = options.tolerance,
                     .tokens_per_rank = (batch.tokens() + group.size() - 1) / group.size(),
                     .deadline_seconds = options.deadline_seconds});
-    const PassResult pass = runtime.run({.nano_batches = planned.to_run(),
-                                         .schedule = schedule,
-                                         .loss_scale = loss_scale,
-                                         .training = training});
-    const auto rank_losses =
-        all_gather(group, bytes_of(pass.nano_batches.front().row_losses), deadline());
+    const std::vector<NanoBatchResult> results = runner.run({.nano_batches = planned.to_run(),
+                                                             .schedule = schedule,
+                                                             .loss_scale = loss_scale,
+                                                             .training = training});
+    const auto rank_losses = all_gather(group, bytes_of(results.front().row_losses), deadline());
     append_losses(planned.nano_batches.front().plan.plan().batch, batch, rank_losses, result);
   }
   for (const auto& loss : result.per_token_loss) loss_sum += loss.value_or(0.0f);

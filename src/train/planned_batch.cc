@@ -3,9 +3,9 @@
 #include <numeric>
 #include <utility>
 
+#include "base/stopwatch.h"
+#include "engine/agree_on_plan.h"
 #include "planner/nano_batches.h"
-#include "runtime/agree_on_plan.h"
-#include "runtime/stopwatch.h"
 #include "train/rank_tokens.h"
 
 namespace cadenza {
@@ -71,7 +71,7 @@ MadePlans make_plans(const std::vector<int64_t>& lengths, const PlanSettings& se
 std::vector<NanoBatch> PlannedBatch::to_run() const {
   std::vector<NanoBatch> nano;
   for (const PlannedNanoBatch& planned : nano_batches)
-    nano.push_back({planned.program, planned.tokens});
+    nano.push_back({planned.programs, planned.tokens});
   return nano;
 }
 
@@ -96,7 +96,7 @@ PlannedBatch plan_batch(Group& group, const TokenBatch& batch, const PlanSetting
     RankTokens tokens =
         rank_tokens(verified.plan().batch, documents_of(batch, documents), group.rank());
     planned.nano_batches.push_back(
-        {std::move(verified), std::move(program), std::move(tokens), documents});
+        {std::move(verified), {std::move(program)}, std::move(tokens), documents});
   }
   return planned;
 }

@@ -7,10 +7,10 @@
 #include "comm/group.h"
 #include "core/verify_plan.h"
 #include "data/batch_stream.h"
-#include "model/segments.h"
 #include "planner/strategy.h"
 #include "program/rank_program.h"
-#include "runtime/rank_runtime.h"
+#include "step/pass_runner.h"
+#include "step/segments.h"
 
 namespace cadenza {
 
@@ -39,7 +39,7 @@ MadePlans make_plans(const std::vector<int64_t>& lengths, const PlanSettings& se
 /// One nano-batch: planned, agreed by all ranks, compiled for this one.
 struct PlannedNanoBatch {
   VerifiedPlan plan;
-  RankProgram program;
+  std::vector<RankProgram> programs;  // by kind of layer
   RankTokens tokens;
   std::vector<int> documents;  // of the plan, by index in the micro-batch
 };

@@ -66,15 +66,34 @@ void RunFolder::write_json(const std::string& name, const Json& content) {
   if (writes_) write_file((fs::path(path_) / name).string(), content.dump(2) + "\n");
 }
 
-Json metrics_line(const StepReport& report) {
-  Json attention = Json::array(), segments = Json::array(), pack = Json::array(),
-       wait = Json::array();
-  for (const PassTimes& times : report.rank_times) {
-    attention.push_back(times.attention_seconds);
-    segments.push_back(times.segment_seconds);
-    pack.push_back(times.pack_seconds);
-    wait.push_back(times.wait_seconds);
+namespace {
+
+/// {"segment": seconds, ...} for each rank, and the seconds of its step, to which they sum.
+Json lanes_of(const StepReport& report) {
+  Json ranks = Json::array();
+  for (const RankTimes& times : report.rank_times) {
+    Json lanes;
+    for (int lane = 0; lane < kLanes; ++lane)
+      lanes[lane_name(static_cast<Lane>(lane))] = times.lanes.seconds[static_cast<size_t>(lane)];
+    lanes["step"] = times.lanes.total();
+    ranks.push_back(std::move(lanes));
   }
+  return ranks;
+}
+
+Json seconds_of(const StepReport& report, std::initializer_list<Lane> lanes) {
+  Json seconds = Json::array();
+  for (const RankTimes& times : report.rank_times) {
+    double sum = 0;
+    for (const Lane lane : lanes) sum += times.lanes[lane];
+    seconds.push_back(sum);
+  }
+  return seconds;
+}
+
+}  // namespace
+
+Json metrics_line(const StepReport& report) {
   Json hashes = Json::array();
   for (const uint64_t hash : report.plan_hashes) hashes.push_back(hash_text(hash));
   return {{"step", report.step},
@@ -92,11 +111,12 @@ Json metrics_line(const StepReport& report) {
           {"sent_bytes", report.sent_bytes()},
           {"plan_seconds", report.plan_seconds},
           {"plan_wait_seconds", report.plan_wait_seconds},
-          {"reduce_seconds", report.reduce_seconds},
-          {"rank_attention_seconds", attention},
-          {"rank_segment_seconds", segments},
-          {"rank_pack_seconds", pack},
-          {"rank_wait_seconds", wait},
+          {"reduce_seconds", report.rank_times.front().lanes[Lane::kReduce]},
+          {"rank_attention_seconds", seconds_of(report, {Lane::kAttention})},
+          {"rank_segment_seconds", seconds_of(report, {Lane::kSegment})},
+          {"rank_pack_seconds", seconds_of(report, {Lane::kPack, Lane::kUnpack})},
+          {"rank_wait_seconds", seconds_of(report, {Lane::kTransferWait, Lane::kImbalanceWait})},
+          {"rank_lanes", lanes_of(report)},
           {"rank_peak_memory_bytes", report.rank_peak_memory_bytes},
           {"plan_hashes", hashes}};
 }

@@ -7,9 +7,9 @@
 #include "base/cat.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/stopwatch.h"
 #include "comm/collectives.h"
 #include "core/cost/read_cost_model.h"
-#include "runtime/stopwatch.h"
 #include "train/rank_tokens.h"
 
 namespace cadenza {
@@ -30,14 +30,6 @@ std::unique_ptr<LlamaModel> build_model(const TrainConfig& config) {
   return model;
 }
 
-void add(PassTimes& sum, const PassTimes& times) {
-  sum.segment_seconds += times.segment_seconds;
-  sum.attention_seconds += times.attention_seconds;
-  sum.pack_seconds += times.pack_seconds;
-  sum.wait_seconds += times.wait_seconds;
-  sum.sent_bytes += times.sent_bytes;
-}
-
 ModelShape shape_of(const LlamaModel& model, const TrainConfig& config) {
   return {.heads = model.heads(),
           .kv_heads = model.kv_heads(),
@@ -50,16 +42,16 @@ ModelShape shape_of(const LlamaModel& model, const TrainConfig& config) {
 
 double StepReport::attention_max_over_mean() const {
   double sum = 0, largest = 0;
-  for (const PassTimes& times : rank_times) {
-    sum += times.attention_seconds;
-    largest = std::max(largest, times.attention_seconds);
+  for (const RankTimes& times : rank_times) {
+    sum += times.lanes[Lane::kAttention];
+    largest = std::max(largest, times.lanes[Lane::kAttention]);
   }
   return sum > 0 ? largest * static_cast<double>(rank_times.size()) / sum : 1.0;
 }
 
 int64_t StepReport::sent_bytes() const {
   int64_t sum = 0;
-  for (const PassTimes& times : rank_times) sum += times.sent_bytes;
+  for (const RankTimes& times : rank_times) sum += times.sent_bytes;
   return sum;
 }
 
@@ -72,10 +64,9 @@ Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config,
       model_(build_model(config)),
       optimizer_(make_adamw(*model_, config.adamw)),
       reducer_(make_all_reduce(group)),
-      runtime_(group, backend, *model_,
-               {.deadline_seconds = config.deadline_seconds,
-                .gradient_dtype = config.gradient_exchange_dtype,
-                .inputs = config.kv_reuse}),
+      context_{group, backend, clock_, config.deadline_seconds},
+      runner_(context_, *model_,
+              {.gradient_dtype = config.gradient_exchange_dtype, .inputs = config.kv_reuse}),
       plan_settings_{.strategy = find_strategy(strategy),
                      .shape = shape_of(*model_, config),
                      .tolerance = config.tolerance,
@@ -110,31 +101,38 @@ StepReport Trainer::step(const std::vector<TokenBatch>& micro_batches) {
   barrier(group_, deadline());
   const int64_t other_bytes = MemoryCounter::current_bytes() - static_bytes_;
   MemoryCounter::reset_peak();
-  {
-    const Stopwatch watch(report.seconds);
-    RankStatus status;
-    const double loss_scale = report.targets > 0 ? 1.0 / static_cast<double>(report.targets) : 0.0;
-    std::ranges::fill(model_->flat_gradients(), 0.0f);
-    std::vector<std::optional<MadePlans>> plans = plans_of(micro_batches, report);
-    for (size_t i = 0; i < micro_batches.size(); ++i)
-      run_micro_batch(micro_batches[i], std::move(plans[i]), loss_scale, status, report);
-    if (status.trouble.empty()) status.trouble = describe_bad_gradient();
-    status.peak_memory_bytes = MemoryCounter::peak_bytes() - other_bytes;
+  clock_.restart();
+  context_.sent_bytes = 0;
+  RankStatus status;
+  const double loss_scale = report.targets > 0 ? 1.0 / static_cast<double>(report.targets) : 0.0;
+  std::ranges::fill(model_->flat_gradients(), 0.0f);
+  std::vector<std::optional<MadePlans>> plans = plans_of(micro_batches, report);
+  for (size_t i = 0; i < micro_batches.size(); ++i)
+    run_micro_batch(micro_batches[i], std::move(plans[i]), loss_scale, status, report);
+  if (status.trouble.empty()) status.trouble = describe_bad_gradient();
+  status.peak_memory_bytes = MemoryCounter::peak_bytes() - other_bytes;
 
-    const std::vector<RankStatus> all = exchange_status(group_, status, deadline());
-    stop_if_not_finite(all);
-    double loss_sum = 0;
-    for (const RankStatus& theirs : all) {
-      loss_sum += theirs.loss_sum;
-      report.rank_times.push_back(theirs.times);
-      report.rank_predicted_attention.push_back(theirs.predicted_attention);
-      report.rank_peak_memory_bytes.push_back(theirs.peak_memory_bytes);
-    }
-    report.loss = loss_sum * loss_scale;
-    if (report.targets > 0) update(report);
+  double loss_sum = 0;
+  for (const RankStatus& theirs : share_status(status)) {
+    loss_sum += theirs.loss_sum;
+    report.rank_predicted_attention.push_back(theirs.predicted_attention);
+    report.rank_peak_memory_bytes.push_back(theirs.peak_memory_bytes);
   }
+  report.loss = loss_sum * loss_scale;
+  if (report.targets > 0) update(report);
+  const RankTimes times{clock_.times(), context_.sent_bytes};
+  report.seconds = times.lanes.total();
+  report.rank_times = exchange_times(group_, times, deadline());
   ++steps_done_;
   return report;
+}
+
+/// All ranks pass only if all have finished their passes, and nothing is wrong on any.
+std::vector<RankStatus> Trainer::share_status(const RankStatus& status) {
+  const LaneClock::Scope waiting(clock_, Lane::kImbalanceWait);
+  std::vector<RankStatus> all = exchange_status(group_, status, deadline());
+  stop_if_not_finite(all);
+  return all;
 }
 
 void Trainer::plan_ahead(const std::vector<TokenBatch>& micro_batches) {
@@ -145,6 +143,7 @@ std::vector<std::optional<MadePlans>> Trainer::plans_of(
     const std::vector<TokenBatch>& micro_batches, StepReport& report) {
   std::vector<std::optional<MadePlans>> plans(micro_batches.size());
   if (group_.rank() != 0) return plans;
+  const LaneClock::Scope planning(clock_, Lane::kPlan);
   {
     const Stopwatch watch(report.plan_wait_seconds);
     std::vector<MadePlans> made = ahead_.take(micro_batches);
@@ -157,20 +156,21 @@ std::vector<std::optional<MadePlans>> Trainer::plans_of(
 
 void Trainer::run_micro_batch(const TokenBatch& batch, std::optional<MadePlans> made,
                               double loss_scale, RankStatus& status, StepReport& report) {
-  const PlannedBatch planned = plan_batch(group_, batch, plan_settings_, std::move(made));
+  const PlannedBatch planned = [&] {
+    const LaneClock::Scope planning(clock_, Lane::kPlan);
+    return plan_batch(group_, batch, plan_settings_, std::move(made));
+  }();
   report.plan_seconds += planned.plan_seconds;
   status.predicted_attention += planned.predicted_attention;
-  const PassResult result = runtime_.run({.nano_batches = planned.to_run(),
-                                          .schedule = schedule_,
-                                          .loss_scale = loss_scale,
-                                          .training = true});
-  add(status.times, result.times);
+  const std::vector<NanoBatchResult> results = runner_.run({.nano_batches = planned.to_run(),
+                                                            .schedule = schedule_,
+                                                            .loss_scale = loss_scale,
+                                                            .training = true});
   for (size_t i = 0; i < planned.nano_batches.size(); ++i) {
     const PlannedNanoBatch& nano = planned.nano_batches[i];
     report.plan_hashes.push_back(nano.plan.hash());
-    for (const float loss : result.nano_batches[i].row_losses) status.loss_sum += loss;
-    if (status.trouble.empty())
-      status.trouble = describe_bad_loss(nano, batch, result.nano_batches[i]);
+    for (const float loss : results[i].row_losses) status.loss_sum += loss;
+    if (status.trouble.empty()) status.trouble = describe_bad_loss(nano, batch, results[i]);
   }
 }
 
@@ -214,9 +214,10 @@ void Trainer::update(StepReport& report) {
   const std::span<float> gradients = model_->flat_gradients();
   Range owned;
   {
-    const Stopwatch watch(report.reduce_seconds);
+    const LaneClock::Scope reducing(clock_, Lane::kReduce);
     owned = reducer_->reduce(gradients, deadline());
   }
+  const LaneClock::Scope updating(clock_, Lane::kUpdate);
   const std::span<float> mine =
       gradients.subspan(static_cast<size_t>(owned.begin), static_cast<size_t>(owned.size()));
   double square = 0;

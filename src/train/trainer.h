@@ -9,7 +9,7 @@
 #include "comm/group.h"
 #include "kernels/backend.h"
 #include "model/llama.h"
-#include "runtime/rank_runtime.h"
+#include "step/pass_runner.h"
 #include "train/adamw.h"
 #include "train/config.h"
 #include "train/gradient_reducer.h"
@@ -28,11 +28,10 @@ struct StepReport {
   double learning_rate = 0;
   bool updated = false;  // false: the batch had no target
   int64_t tokens = 0, targets = 0, documents = 0;
-  double seconds = 0;                 // from a barrier of all ranks to the end of the update
-  double plan_seconds = 0;            // the strategy, on rank 0; before the step if planned ahead
-  double plan_wait_seconds = 0;       // of the step's: until plans were there, on rank 0
-  double reduce_seconds = 0;          // of them: gradient reduction, on this rank
-  std::vector<PassTimes> rank_times;  // by rank, summed over micro-batches
+  double seconds = 0;       // from a barrier of all ranks to the end of the update, on this rank
+  double plan_seconds = 0;  // the strategy, on rank 0; before the step if planned ahead
+  double plan_wait_seconds = 0;                  // of the step's: until plans were there, on rank 0
+  std::vector<RankTimes> rank_times;             // by rank; lanes sum to each rank's step
   std::vector<double> rank_predicted_attention;  // of one layer, in the cost model's unit
   std::vector<int64_t> rank_peak_memory_bytes;
   std::vector<uint64_t> plan_hashes;  // by micro-batch and nano-batch
@@ -69,6 +68,7 @@ class Trainer {
   /// Plans of a step, on rank 0: one for each micro-batch.
   std::vector<std::optional<MadePlans>> plans_of(const std::vector<TokenBatch>& micro_batches,
                                                  StepReport& report);
+  std::vector<RankStatus> share_status(const RankStatus& status);
   std::string describe_bad_loss(const PlannedNanoBatch& planned, const TokenBatch& batch,
                                 const NanoBatchResult& result) const;
   std::string describe_bad_gradient() const;
@@ -83,7 +83,9 @@ class Trainer {
   std::unique_ptr<LlamaModel> model_;
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<GradientReducer> reducer_;
-  RankRuntime runtime_;
+  LaneClock clock_;
+  AttentionContext context_;
+  PassRunner runner_;
   const PlanSettings plan_settings_;
   PlanAhead ahead_;
   std::vector<TokenBatch> next_;  // to be planned while the step runs

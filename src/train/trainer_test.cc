@@ -140,6 +140,28 @@ TEST(Trainer, LossesInBf16FollowThoseInFp32) {
   }
 }
 
+TEST(Trainer, EveryRanksLanesSumToItsStep) {
+  spawn_ranks(3, [&](Group& group) {
+    set_model_threads(1);
+    const auto backend = make_cpu_backend(1);
+    Trainer trainer(group, *backend, small_config(), "cad");
+    const auto before = LaneClock::Clock::now();
+    const StepReport report = trainer.step({batch_of({document(90, 3), document(40, 5)})});
+    const std::chrono::duration<double> passed = LaneClock::Clock::now() - before;
+    ASSERT_EQ(report.rank_times.size(), 3u);
+    const LaneTimes& mine = report.rank_times[static_cast<size_t>(group.rank())].lanes;
+    EXPECT_DOUBLE_EQ(mine.total(), report.seconds);
+    EXPECT_LE(report.seconds, passed.count());
+    for (const RankTimes& times : report.rank_times) {
+      for (const Lane lane : {Lane::kSegment, Lane::kAttention, Lane::kPack, Lane::kUnpack,
+                              Lane::kReduce, Lane::kPlan, Lane::kUpdate}) {
+        EXPECT_GT(times.lanes[lane], 0) << lane_name(lane);
+      }
+      EXPECT_GT(times.lanes[Lane::kTransferWait] + times.lanes[Lane::kImbalanceWait], 0);
+    }
+  });
+}
+
 TEST(Trainer, LossFalls) {
   const std::vector<TokenBatch> batches = {batch_of({document(60, 1)})};
   EXPECT_LT(train(2, "cad", batches, 5).report.loss, 0.9 * train(2, "cad", batches, 1).report.loss);

@@ -5,6 +5,7 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/attention_calls.h"
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/local_rows.h"
 #include "kernels/cpu/parallel.h"
 #include "kernels/cpu/row_ops.h"
 #include "kernels/cpu/sink.h"
@@ -54,6 +55,19 @@ class CpuBackend final : public Backend {
   void merge_rows(const std::byte* packed_o, Dtype packed_dtype, const std::byte* packed_lse,
                   std::span<const RowRun> runs, const RowsView& o, const RowsView& lse) override {
     cpu::merge_rows(packed_o, packed_dtype, packed_lse, runs, o, lse, parallel_);
+  }
+  void copy_rows(const RowsView& from, std::span<const RowRun> from_runs, const RowsView& to,
+                 std::span<const RowRun> to_runs) override {
+    cpu::copy_rows(from, from_runs, to, to_runs, parallel_);
+  }
+  void add_rows(const RowsView& from, std::span<const RowRun> from_runs,
+                std::span<const RowRun> to_runs, const RowsView& to) override {
+    cpu::add_rows(from, from_runs, to_runs, to, parallel_);
+  }
+  void merge_rows(const RowsView& from_o, const RowsView& from_lse,
+                  std::span<const RowRun> from_runs, std::span<const RowRun> to_runs,
+                  const RowsView& o, const RowsView& lse) override {
+    cpu::merge_rows(from_o, from_lse, from_runs, to_runs, o, lse, parallel_);
   }
   void row_dot(const RowsView& d_o, const RowsView& o, const RowsView& delta) override {
     cpu::row_dot(d_o, o, delta, parallel_);

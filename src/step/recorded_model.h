@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/batch.h"
-#include "model/segments.h"
+#include "step/segments.h"
 
 namespace cadenza {
 

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "kernels/reference/attention_by_definition.h"
-#include "runtime/run_plan_test.h"
+#include "step/run_plan_test.h"
 #include "testing/expect_close.h"
 #include "testing/mask_definition.h"
 #include "testing/random_batch.h"
@@ -29,10 +29,13 @@ class ReplicaWithSinks final : public Segments {
   int64_t kv_heads() const override { return model_.kv_heads(); }
   int64_t head_dim() const override { return model_.head_dim(); }
   Dtype dtype() const override { return model_.dtype(); }
-  std::optional<SinkViews> sinks(int layer) const override {
-    if (layer != kLayerWithSinks) return std::nullopt;
-    return SinkViews{contiguous_rows(logits_.data(), 1, heads(), 1),
-                     contiguous_rows(gradient_.data(), 1, heads(), 1)};
+  LayerSoftmax softmax(int layer) const override {
+    LayerSoftmax softmax{.scale = default_softmax_scale(head_dim())};
+    if (layer == kLayerWithSinks) {
+      softmax.sinks = SinkViews{contiguous_rows(logits_.data(), 1, heads(), 1),
+                                contiguous_rows(gradient_.data(), 1, heads(), 1)};
+    }
+    return softmax;
   }
   std::unique_ptr<SegmentRun> start(const RankTokens& tokens, double loss_scale,
                                     bool training) override {
@@ -192,8 +195,9 @@ TEST(Sinks, AreAppliedInAPassWithoutBackwardToo) {
     const auto backend = make_cpu_backend(1);
     const auto schedule = plain_schedule(kLayers, false);
     const RankTokens tokens = recorded_tokens(batch, 0);
-    RankRuntime(group, *backend, replica, {.deadline_seconds = kDeadlineSeconds})
-        .run({{{programs[0], tokens}}, schedule, 0.0, false});
+    LaneClock clock;
+    AttentionContext context{group, *backend, clock, kDeadlineSeconds};
+    PassRunner(context, replica).run({{{programs, tokens}}, schedule, 0.0, false});
   });
   run_with_sinks(plan_with("home", batch, 1), whole);
   EXPECT_EQ(model.layer(kLayerWithSinks).o.documents, whole.layer(kLayerWithSinks).o.documents);

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/memory.h"
-#include "runtime/run_plan_test.h"
+#include "step/run_plan_test.h"
 
 namespace cadenza {
 namespace {
@@ -47,8 +47,8 @@ class WatchedModel final : public Segments {
 
 class KeptMemory : public testing::TestWithParam<Dtype> {};
 
-// From forward to backward a layer keeps Q, K, V at home and at the server, O, and LSE; and there
-// is dO of the last layer. All but LSE in the model's dtype.
+// From forward to backward a layer keeps Q, K, V at the server, and O and LSE at home; and there is
+// dO of the last layer. All but LSE in the model's dtype.
 TEST_P(KeptMemory, IsThatOfTheRowsInTheModelsDtype) {
   constexpr int64_t kRows = 70;
   const Batch batch = fill_sequentially(documents_of_lengths({50, 20}), 1, kRows);
@@ -57,7 +57,7 @@ TEST_P(KeptMemory, IsThatOfTheRowsInTheModelsDtype) {
   const int64_t before = MemoryCounter::current_bytes();
   run_plan(plan_with("home", batch, 1), [&](Rank) -> Segments& { return watched; });
   const int64_t q_row = kHeads * kHeadDim, kv_rows = 2 * kKvHeads * kHeadDim;
-  const int64_t elements = kLayers * (2 * (q_row + kv_rows) + q_row) + q_row;
+  const int64_t elements = kLayers * (q_row + kv_rows + q_row) + q_row;
   const int64_t lse = kLayers * kHeads;
   EXPECT_EQ(watched.bytes_at_backward() - before,
             kRows * (elements * dtype_bytes(GetParam()) + lse * 4));

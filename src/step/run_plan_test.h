@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/agree_on_plan.h"
 #include "planner/strategy.h"
-#include "runtime/agree_on_plan.h"
-#include "runtime/rank_runtime.h"
-#include "runtime/recorded_model.h"
+#include "step/pass_runner.h"
+#include "step/recorded_model.h"
 #include "testing/spawn_ranks.h"
 
 /// For tests of the runtime: plans of a batch, and their run by ranks as threads.
@@ -52,11 +52,6 @@ inline std::optional<Plan> plan_if_applicable(const std::string& name, const Bat
   }
 }
 
-struct RunOptions {
-  std::optional<Dtype> gradient_dtype = std::nullopt;
-  BackwardInputs inputs = BackwardInputs::kKept;
-};
-
 /// A plan of one nano-batch, and the document numbers that its model knows, by document of the
 /// plan; empty: the same.
 struct NanoPlan {
@@ -75,7 +70,7 @@ inline RankTokens tokens_of(const NanoPlan& nano, Rank rank) {
 /// one plan by the plain schedule, two by ping-pong.
 inline void run_plans(const std::vector<NanoPlan>& plans,
                       const std::function<Segments&(Rank)>& model_of,
-                      const RunOptions& options = {}) {
+                      const ExchangeOptions& options = {}) {
   spawn_ranks(plans.front().plan.servers, [&](Group& group) {
     const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
     const Rank rank = group.rank();
@@ -93,22 +88,21 @@ inline void run_plans(const std::vector<NanoPlan>& plans,
     }
     if (plans.size() == 2) link_carried_rows(plans[0].plan.batch, rank, programs[1]);
     std::vector<NanoBatch> nano_batches;
-    for (size_t i = 0; i < plans.size(); ++i) nano_batches.push_back({programs[i], tokens[i]});
+    for (size_t i = 0; i < plans.size(); ++i)
+      nano_batches.push_back({std::span(programs).subspan(i, 1), tokens[i]});
     const auto backend = make_cpu_backend(1);
-    RankRuntime runtime(group, *backend, model_of(rank),
-                        {.deadline_seconds = kDeadlineSeconds,
-                         .gradient_dtype = options.gradient_dtype,
-                         .inputs = options.inputs});
+    LaneClock clock;
+    AttentionContext context{group, *backend, clock, kDeadlineSeconds};
     const auto schedule = make_schedule(
         plans.size() == 2 ? ScheduleKind::kPingPong : ScheduleKind::kPlain, kLayers, true);
-    const PassResult result = runtime.run({nano_batches, schedule, 1.0, true});
-    EXPECT_EQ(result.times.sent_bytes, sent) << "rank " << rank;
+    PassRunner(context, model_of(rank), options).run({nano_batches, schedule, 1.0, true});
+    EXPECT_EQ(context.sent_bytes, sent) << "rank " << rank;
   });
 }
 
 /// One plan, by the plain schedule.
 inline void run_plan(const Plan& plan, const std::function<Segments&(Rank)>& model_of,
-                     const RunOptions& options = {}) {
+                     const ExchangeOptions& options = {}) {
   run_plans({{plan, {}}}, model_of, options);
 }
 

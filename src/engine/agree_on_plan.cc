@@ -1,4 +1,4 @@
-#include "runtime/agree_on_plan.h"
+#include "engine/agree_on_plan.h"
 
 #include "base/check.h"
 #include "base/hash.h"

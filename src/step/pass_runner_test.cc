@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "runtime/expect_reference_test.h"
-#include "runtime/run_plan_test.h"
+#include "step/expect_reference_test.h"
+#include "step/run_plan_test.h"
 #include "testing/random_batch.h"
 #include "testing/random_plan.h"
 
@@ -114,7 +114,7 @@ TEST_P(EveryDtype, TasksMaySplitKeysAndHeadsAndServersMayHoldNoTokens) {
 INSTANTIATE_TEST_SUITE_P(Dtypes, EveryDtype, testing::Values(Dtype::kFloat32, Dtype::kBFloat16),
                          [](const auto& instance) { return dtype_name(instance.param); });
 
-TEST(RankRuntime, RankThatDiesEndsTheOthersAndIsNamed) {
+TEST(PassRunner, RankThatDiesEndsTheOthersAndIsNamed) {
   Rng rng(3);
   const Batch batch = fill_sequentially(documents_of_lengths({90}), 3, 30);
   const Plan plan = plan_with("cad", batch, 3);
@@ -129,14 +129,15 @@ TEST(RankRuntime, RankThatDiesEndsTheOthersAndIsNamed) {
       return;
     }
     const auto backend = make_cpu_backend(1);
-    RankRuntime runtime(group, *backend, model, {.deadline_seconds = kDeadlineSeconds});
+    LaneClock clock;
+    AttentionContext context{group, *backend, clock, kDeadlineSeconds};
     try {
       const auto programs = compile_plan(agreed, kHeads, kKvHeads);
       const RankTokens tokens = recorded_tokens(plan.batch, group.rank());
-      runtime.run({{{programs[static_cast<size_t>(group.rank())], tokens}},
-                   plain_schedule(kLayers, true),
-                   1.0,
-                   true});
+      const auto schedule = plain_schedule(kLayers, true);
+      const auto rank = static_cast<size_t>(group.rank());
+      PassRunner(context, model)
+          .run({{{std::span(programs).subspan(rank, 1), tokens}}, schedule, 1.0, true});
     } catch (const PeerError& error) {
       messages[static_cast<size_t>(group.rank())] = error.what();
       group.leave(error.what());

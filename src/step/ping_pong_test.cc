@@ -3,8 +3,8 @@
 #include <tuple>
 
 #include "planner/nano_batches.h"
-#include "runtime/expect_reference_test.h"
-#include "runtime/run_plan_test.h"
+#include "step/expect_reference_test.h"
+#include "step/run_plan_test.h"
 #include "testing/random_batch.h"
 
 namespace cadenza {

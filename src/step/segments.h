@@ -2,10 +2,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
+#include "attention/attention_spec.h"
 #include "base/rows_view.h"
+#include "core/mask.h"
 
 namespace cadenza {
 
@@ -18,19 +19,6 @@ struct RankTokens {
 
   static constexpr int64_t kNoTarget = -100;
   int64_t rows() const { return static_cast<int64_t>(ids.size()); }
-};
-
-/// Buffers of one attention call at home, in the model's dtype. q, o: [rows, heads, head_dim]; k,
-/// v: [rows, kv_heads, head_dim].
-struct QkvViews {
-  RowsView q, k, v;
-};
-
-/// Sink logits of one layer, one per query head: [1, heads, 1] fp32. They take part in the softmax
-/// of every row and have no value (Backend::apply_sinks). The backward adds into `gradient`, for
-/// this rank's rows; ranks are summed like all gradients.
-struct SinkViews {
-  RowsView logits, gradient;
 };
 
 /// One pass of one micro-batch (or nano-batch) through the context-independent parts of the model.
@@ -69,8 +57,12 @@ class Segments {
   virtual int64_t head_dim() const = 0;
   /// Of all rows that segments take and give: q, k, v, o and their gradients.
   virtual Dtype dtype() const = 0;
-  /// None: the layer's softmax is over keys alone. The memory stays as long as the model.
-  virtual std::optional<SinkViews> sinks(int /*layer*/) const { return std::nullopt; }
+  /// Masks of documents, one for each kind of layer; softmax() says which layer is of which kind.
+  virtual std::vector<Mask> masks() const { return {Mask{}}; }
+  /// Scale, sinks and kind of a layer. What it refers to stays as long as the model.
+  virtual LayerSoftmax softmax(int /*layer*/) const {
+    return {.scale = default_softmax_scale(head_dim())};
+  }
 
   /// loss_scale: 1 / number of targets of the whole global batch (0 where there is none).
   /// `training` false: no graph is kept and backward may not be called.

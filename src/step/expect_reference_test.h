@@ -8,7 +8,7 @@
 
 #include "core/mask.h"
 #include "kernels/reference/reference_attention.h"
-#include "runtime/run_plan_test.h"
+#include "step/run_plan_test.h"
 #include "testing/expect_close.h"
 
 /// For tests of the runtime: what it handed to the model against attention in double.

@@ -1,5 +1,5 @@
 // The recorded model of recorded_model.h: linked into the runtime's tests only.
-#include "runtime/recorded_model.h"
+#include "step/recorded_model.h"
 
 #include <gtest/gtest.h>
 
