@@ -99,8 +99,8 @@ PossibleGain possible_gain(const StrategySteps& result) {
     const double average =
         std::accumulate(work.begin(), work.end(), 0.0) / static_cast<double>(work.size());
     double attended = 0;
-    for (const PassTimes& times : step.rank_times)
-      attended = std::max(attended, times.attention_seconds);
+    for (const RankTimes& times : step.rank_times)
+      attended = std::max(attended, times.lanes[Lane::kAttention]);
     most += slowest;
     mean += average;
     seconds += step.seconds;
