@@ -20,7 +20,6 @@ namespace {
 
 constexpr double kGiB = 1.0 / (int64_t{1} << 30);
 constexpr double kTolerance = 0.02;
-const PairsCostModel kPairs;
 
 /// Rows of a file of figures; none where it is missing.
 Json rows_of(const std::filesystem::path& path) {
@@ -84,20 +83,21 @@ BenchResult run_request(const PlanRequest& request, int repeats) {
   check_cuts(plan, kTile);
   const VerifiedPlan verified = verify_plan(std::move(plan));
   const Traffic traffic = forward_traffic(verified.plan(), request.shape);
-  return {.max_over_mean = balance_of(verified.plan(), request.cluster, kPairs).max_over_mean,
-          .gib = static_cast<double>(traffic.total()) * kGiB,
-          .recv_gib = static_cast<double>(traffic.max_recv_bytes) * kGiB,
-          .plan_ms = times[static_cast<size_t>(repeats / 2)],
-          .tasks = verified.plan().tasks.size()};
+  return {
+      .max_over_mean = balance_of(verified.plan(), request.cluster, *request.cost).max_over_mean,
+      .gib = static_cast<double>(traffic.total()) * kGiB,
+      .recv_gib = static_cast<double>(traffic.max_recv_bytes) * kGiB,
+      .plan_ms = times[static_cast<size_t>(repeats / 2)],
+      .tasks = verified.plan().tasks.size()};
 }
 
-BenchResult run_case(const BenchCase& bench, Effort effort, int repeats) {
+BenchResult run_case(const BenchCase& bench, const CostModel& cost, Effort effort, int repeats) {
   const BatchFile file = read_batch_file(bench.path.string());
   PlanRequest request{.documents = file.documents,
                       .homes = file.servers.value(),
                       .tokens_per_rank = file.tokens_per_server.value(),
                       .cluster = {.servers = file.servers.value()},
-                      .cost = &kPairs,
+                      .cost = &cost,
                       .tolerance = kTolerance};
   request.options.effort = effort;
   return run_request(request, repeats);

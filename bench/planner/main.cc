@@ -6,6 +6,7 @@
 #include "base/cat.h"
 #include "base/error.h"
 #include "bench_case.h"
+#include "core/cost/read_cost_model.h"
 #include "growth.h"
 #include "report/table.h"
 #include "testing/batch_folders.h"
@@ -16,7 +17,7 @@ namespace {
 struct Options {
   std::vector<std::filesystem::path> folders = batch_folders();
   std::string files = ".";
-  std::string effort = "quick";
+  std::string effort = "quick", cost_model = "pairs";
   std::vector<int> growth = {8, 64, 512, 4096};
   int repeats = 5;
   bool json = false;
@@ -40,9 +41,10 @@ Table files_table(const Options& options) {
                {.key = "tasks", .title = "tasks"},
                {.key = "plan_ms", .title = "planned in", .unit = "ms", .decimals = 2}});
   const bool thorough = options.effort == "thorough";
+  const auto cost = read_cost_model(options.cost_model, {});
   for (const BenchCase& bench : bench_cases(options.folders, options.files)) {
     std::cerr << "planner_bench: " << bench.name << "\n";
-    const BenchResult result = run_case(bench, thorough ? Effort::kThorough : Effort::kQuick,
+    const BenchResult result = run_case(bench, *cost, thorough ? Effort::kThorough : Effort::kQuick,
                                         thorough ? 1 : options.repeats);
     const KnownFigures& known = bench.known;
     table.add_row({bench.name, result.max_over_mean, result.gib, ratio(result.gib, known.quick_gib),
@@ -77,8 +79,8 @@ void run(const Options& options) {
     std::cout << Json{{"files", files.to_json()}, {"growth", growth.to_json()}}.dump(2) << "\n";
     return;
   }
-  std::cout << "cad (" << options.effort
-            << ") at tolerance 0.02 in pairs; bytes of one forward layer, hidden 4096, KV width "
+  std::cout << "cad (" << options.effort << ") at tolerance 0.02 in " << options.cost_model
+            << "; bytes of one forward layer, hidden 4096, KV width "
                "1024, bf16\n"
             << files.to_text() << "\n"
             << "growth: long-tailed documents, 128K tokens a server, quick\n"
@@ -98,6 +100,8 @@ int main(int argc, char** argv) {
   app.add_option("--files", options.files, "Only batches whose name matches this expression");
   app.add_option("--effort", options.effort, "quick or thorough (of the recorded batches)")
       ->check(CLI::IsMember({"quick", "thorough"}));
+  app.add_option("--cost-model", options.cost_model,
+                 "pairs, or a profile of hidden 4096, KV width 1024, bf16 (of the batches)");
   app.add_option("--growth", options.growth, "Numbers of servers, separated by commas")
       ->delimiter(',');
   app.add_option("--repeats", options.repeats, "Times are medians of so many")

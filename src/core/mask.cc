@@ -85,6 +85,7 @@ std::vector<Piece> mask_pieces(const Mask& mask, int64_t length) {
   std::vector<Piece> pieces = untrimmed_pieces(mask, length);
   for (Piece& piece : pieces) piece = trim(piece);
   std::erase_if(pieces, [](const Piece& piece) { return piece.q.empty(); });
+  if (pieces.size() < 2) return pieces;  // a sort asks for memory first
   std::stable_sort(pieces.begin(), pieces.end(),
                    [](const Piece& a, const Piece& b) { return a.q.begin < b.q.begin; });
   return pieces;

@@ -49,8 +49,10 @@ std::ostream& operator<<(std::ostream& out, Band band) {
 int64_t count_pairs(const Piece& piece) {
   if (piece.q.empty() || piece.kv.empty() || piece.band.lowest > piece.band.highest) return 0;
   const Band band = clamp_to_ranges(piece);
-  return pairs_up_to(piece.q, piece.kv, band.highest) -
-         pairs_up_to(piece.q, piece.kv, band.lowest - 1);
+  const int64_t up_to = pairs_up_to(piece.q, piece.kv, band.highest);
+  // Most masks have no lowest bound, and planners count pairs millions of times.
+  if (piece.band.lowest == Band::kUnboundedBelow) return up_to;
+  return up_to - pairs_up_to(piece.q, piece.kv, band.lowest - 1);
 }
 
 Piece intersect(const Piece& a, const Piece& b) {

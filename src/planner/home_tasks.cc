@@ -23,6 +23,7 @@ void append_shard_tasks(int document, const Shard& shard, Range queries,
 
 std::vector<Task> home_tasks(const Batch& batch) {
   std::vector<Task> tasks;
+  tasks.reserve(batch.documents.size() + static_cast<size_t>(batch.homes));
   for (size_t d = 0; d < batch.documents.size(); ++d) {
     const Document& document = batch.documents[d];
     const std::vector<Piece> pieces = mask_pieces(document.mask, document.length);

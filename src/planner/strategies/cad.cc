@@ -20,16 +20,18 @@ namespace {
 // at best about sqrt(E): two moves of half the size cost 1.41 times as much. So, as in the
 // transport problem whose optimum matches the largest surplus with the largest room:
 //
-//   1. long documents, which live on several servers, are laid out as wholes (cad/long.h);
-//   2. the server with the largest surplus over its cap gives min(surplus, room) at once, in the
+//   1. the few rows of a document on another server than most of it go to its keys (cad/tails.h);
+//   2. long documents, which live on several servers, are laid out as wholes (cad/long.h);
+//   3. the server with the largest surplus over its cap gives min(surplus, room) at once, in the
 //      cut and to the receiver that add least bytes (cad/moves.h); again, until no server is above
 //      its cap or no cut fits;
-//   3. a short search clears what a few servers do for others, and fills the gap another way
+//   4. all that several times with other weights, of which the best is kept (cad/start.h);
+//   5. a short search clears what a few servers do for others, and fills the gap another way
 //      (cad/improve.h);
-//   4. where the tile of cuts is too coarse for the cap (small batches), the most loaded server
+//   6. where the tile of cuts is too coarse for the cap (small batches), the most loaded server
 //      gives what best levels it with the least loaded one, as long as that lowers the larger of
 //      the two;
-//   5. neighbouring tasks of a server are joined.
+//   7. neighbouring tasks of a server are joined.
 //
 // Every move takes O(log n) time and a constant number of cuts; there are about as many moves as
 // servers, and one for each short document that moves.

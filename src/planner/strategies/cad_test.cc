@@ -152,6 +152,17 @@ TEST(Cad, MovesNothingWhereHomesAreEven) {
   EXPECT_EQ(forward_traffic(plan_cad(request), request.shape).total(), 0);
 }
 
+// The last 100 rows of a document lie on the next server. They would fetch all its keys.
+TEST(Cad, ComputesAShortTailWhereItsKeysLive) {
+  PlanRequest request = request_for(documents_of_lengths({10100, 9900}), 2, 0.05);
+  request.tokens_per_rank = 10000;
+  const Plan plan = plan_cad(request);
+  ASSERT_NO_THROW(verify_plan(plan));
+  const Traffic traffic = forward_traffic(plan, request.shape);
+  EXPECT_EQ(traffic.kv_bytes, 0);
+  EXPECT_EQ(traffic.q_bytes, 100 * request.shape.q_row_bytes());
+}
+
 /// Costs 1000 pairs more for every task: a kernel that is inefficient for small tasks.
 class LaunchCost final : public CostModel {
  public:

@@ -7,19 +7,21 @@
 #include "base/error.h"
 #include "planner/merge_tasks.h"
 #include "planner/strategies/cad/improve.h"
-#include "planner/strategies/cad/long.h"
 #include "planner/strategies/cad/repair.h"
 #include "planner/strategies/cad/search.h"
 #include "planner/strategies/cad/shed.h"
+#include "planner/strategies/cad/start.h"
 
 namespace cadenza {
 namespace {
 
-/// Evaluations that the search may take: about a millisecond for up to 64 servers, and in
-/// proportion for more, so that planning stays linear.
+/// Evaluations of moves that the starts and the search may take: two to three milliseconds for up
+/// to 64 servers, and in proportion for more, so that planning stays linear. What many documents
+/// take to set up is taken off.
 int64_t search_work(const CadState& state) {
-  constexpr int64_t kWork = 4000, kServers = 64;
-  return kWork * std::max<int64_t>(kServers, state.servers()) / kServers + 2 * state.documents();
+  constexpr int64_t kWork = 4000, kFewDocuments = 10000, kPerDocument = 3;
+  const int64_t servers = kWork * state.servers() / 64;
+  return servers + std::max(kWork, kFewDocuments - kPerDocument * state.documents());
 }
 
 /// Near a limit it takes a search to use the last room: so many times the usual one, because a
@@ -74,17 +76,13 @@ CadTasks result(CadState& state) {
 
 /// Without limits: always succeeds.
 void plan_freely(CadState& state) {
-  MoveFinder finder(state);
-  if (state.request().options.split_kv) spread_long_documents(state);
-  bool even = bring_under_caps(state, finder);
-  if (!even && !state.counts_pairs()) {  // cuts made the whole dearer
-    state.refresh_caps();
-    even = bring_under_caps(state, finder);
-  }
-  if (even) {
-    improve(state, {.work = search_work(state)});
-  } else {
+  const int64_t budget = search_work(state);
+  const Start start = best_start(state, budget);
+  if (!start.even) {
+    MoveFinder finder(state);
     level_loads(state, finder);
+  } else if (start.work < budget) {
+    improve(state, {.work = budget - start.work});
   }
 }
 

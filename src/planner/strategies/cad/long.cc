@@ -64,6 +64,9 @@ class LongDocument {
   /// True where every shard's home has time for its own triangle: the staircase supposes it.
   bool keeps_diagonal() const { return keeps_diagonal_; }
 
+  /// Steps looked at: each takes about as long as half an evaluation of a move.
+  int64_t work() const { return work_ / 2; }
+
   /// Scores of servers are spread by up to this part, so that a search finds other layouts.
   void set_noise(double noise, Rng* rng) {
     noise_ = noise;
@@ -87,11 +90,13 @@ class LongDocument {
     return part.q.empty() ? 0 : state_.cost(part);
   }
 
-  double load_of_document(Rank server) const {
-    const int c = state_.find_cell(document_, server);
+  /// What the home does of its own rows, and not of others'.
+  double load_of_rows(const Shard& shard) const {
+    const int c = state_.find_cell(document_, shard.home);
     double load = 0;
-    if (c >= 0) {
-      for (const int id : state_.cell(c).items) load += state_.item(id).cost;
+    if (c < 0) return 0;
+    for (const int id : state_.cell(c).items) {
+      if (shard.rows.contains(state_.item(id).piece.q)) load += state_.item(id).cost;
     }
     return load;
   }
@@ -116,10 +121,10 @@ class LongDocument {
   /// What a shard gives: its last rows × the first keys, in the proportion that moves least.
   Step best_step(const Shard& shard) {
     if (state_.cap(shard.home) <= 0) return {shard.rows, shard.home, shard.rows.end};
-    const double time =
-        state_.cap(shard.home) - state_.load(shard.home) + load_of_document(shard.home);
-    const double surplus = cost_of(shard.rows, {0, shard.rows.end}) - time;
     Step best{{shard.rows.end, shard.rows.end}, shard.home, 0};
+    const double all = cost_of(shard.rows, {0, shard.rows.end}), own = load_of_rows(shard);
+    if (own < all * (1 - 1e-9)) return best;  // a part is with the keys already
+    const double surplus = -state_.room(shard.home);
     if (surplus <= 0) return best;
     const ModelShape& shape = state_.request().shape;
     const double row = static_cast<double>(shape.q_row_bytes() + shape.o_row_bytes());
@@ -182,6 +187,7 @@ class LongDocument {
   Block block(int64_t end, Range column, double amount) const {
     Block block{{end, end}, 0, 0};
     for (size_t i = steps_.size(); i-- > 0;) {
+      ++work_;
       const Range rows = intersect(steps_[i].rows, {0, end});
       const Range keys = intersect(column, {0, steps_[i].kept});
       if (rows.empty() || keys.empty()) continue;
@@ -286,6 +292,7 @@ class LongDocument {
   bool keeps_diagonal_ = true;
   double noise_ = 0;
   Rng* rng_ = nullptr;
+  mutable int64_t work_ = 0;
 };
 
 /// Bytes, and what the surplus of all servers and the room that is left are worth.
@@ -300,8 +307,8 @@ double potential(const CadState& state) {
 
 }  // namespace
 
-void spread_long_documents(CadState& state) {
-  state.forget();
+int64_t spread_long_documents(CadState& state, double noise, Rng& rng) {
+  int64_t work = 0;
   for (int d = 0; d < state.documents(); ++d) {
     const Document& document = state.batch().documents[static_cast<size_t>(d)];
     if (document.shards.size() < kFewestShards || !is_causal(document) ||
@@ -309,14 +316,19 @@ void spread_long_documents(CadState& state) {
       continue;
     }
     LongDocument first(state, d);
+    if (noise > 0) first.set_noise(noise, &rng);
     if (first.surplus() < state.rooms().most().first) continue;
     if (!first.keeps_diagonal()) continue;
     const int64_t columns = first.best_columns();
     const size_t mark = state.mark();
+    const Rng luck = rng;
     int64_t best = 0;
     double best_score = potential(state);
     for (int64_t n = std::max<int64_t>(1, columns - 1); n <= columns + 1; ++n) {
-      LongDocument(first).spread(n);
+      rng = luck;  // the best is laid out again
+      LongDocument layout(first);
+      layout.spread(n);
+      work += layout.work();
       const double score = potential(state);
       if (score < best_score) {
         best_score = score;
@@ -324,9 +336,10 @@ void spread_long_documents(CadState& state) {
       }
       state.undo(mark);
     }
+    rng = luck;
     if (best > 0) LongDocument(first).spread(best);
-    state.forget();
   }
+  return work;
 }
 
 bool spread_again(CadState& state, int document, double noise, Rng& rng) {

@@ -18,6 +18,9 @@ constexpr size_t kMaxHolders = 2;
 /// proportion, and rows held change it. The best of them is refined.
 constexpr std::array kProportions{0.4, 0.7, 1.0, 1.4, 2.2};
 
+/// A donor gives this many times what a move gives, or more: the shape of the rest counts.
+constexpr double kMoreToCome = 1.5;
+
 /// A search looks at some servers with room at random too.
 constexpr int kDrawnReceivers = 2;
 
@@ -117,10 +120,16 @@ bool MoveFinder::score(const Place& place, const std::optional<Cut>& cut) {
   const WorkItem& item = state_.item(place.item);
   const CellUse added = state_.added(place.receiver, item.document, cut->part);
   if (state_.limits().any() && !state_.allows(place.receiver, added)) return false;
-  const double left = kSurplusWeight * root(place.surplus - cut->cost) +
-                      kRoomWeight * (root(place.room - cut->cost) - root(place.room));
+  const double left = weights_.surplus * root(place.surplus - cut->cost) +
+                      weights_.room * (root(place.room - cut->cost) - root(place.room));
+  double bias = 0;
+  if (weights_.more_rows > 0 && place.surplus > kMoreToCome * cut->cost) {
+    const ModelShape& shape = state_.request().shape;
+    bias = weights_.more_rows *
+           static_cast<double>(cut->part.q.size() * (shape.q_row_bytes() + shape.o_row_bytes()));
+  }
   const double without_release =
-      added.bytes + state_.bytes_per_root_cost() * (left + noise_here_ * root(cut->cost));
+      bias + added.bytes + state_.bytes_per_root_cost() * (left + noise_here_ * root(cut->cost));
   if (best_ && without_release - state_.most_released(place.item, cut->box) >= best_->score) {
     return false;
   }

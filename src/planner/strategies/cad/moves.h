@@ -16,6 +16,14 @@ namespace cadenza {
 inline constexpr double kSurplusWeight = 1.2;
 inline constexpr double kRoomWeight = 0.9;
 
+/// How moves are scored.
+struct MoveWeights {
+  double surplus = kSurplusWeight, room = kRoomWeight;
+  /// Query rows count this part more while the donor has more to give: what is left of a triangle
+  /// after several wide rectangles is a better shape than after several square ones.
+  double more_rows = 0;
+};
+
 /// A box of an item for another server, and how good that is: lower is better.
 struct Move {
   int item = 0;
@@ -35,6 +43,8 @@ class MoveFinder {
     noise_ = noise;
     rng_ = rng;
   }
+
+  void set_weights(const MoveWeights& weights) { weights_ = weights; }
 
   /// Moves evaluated so far: a measure of time that is the same on every machine.
   int64_t work() const { return work_; }
@@ -70,6 +80,7 @@ class MoveFinder {
   const CadState& state_;
   int64_t work_ = 0;
   double noise_ = 0;
+  MoveWeights weights_;
   Rng* rng_ = nullptr;
   std::vector<int> items_;
   std::vector<Rank> receivers_, all_receivers_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -13,8 +12,8 @@ namespace cadenza {
 class OrderedRanges {
  public:
   explicit OrderedRanges(size_t capacity) {
-    if (capacity <= inline_.size()) {
-      data_ = inline_.data();
+    if (capacity <= kInline) {
+      data_ = inline_;
     } else {
       more_.resize(capacity);
       data_ = more_.data();
@@ -23,7 +22,7 @@ class OrderedRanges {
 
   void add(Range range) {
     data_[size_++] = range;
-    if (data_ != inline_.data()) return;  // many: sorted once, by `sort`
+    if (data_ != inline_) return;  // many: sorted once, by `sort`
     for (size_t i = size_ - 1; i > 0 && data_[i].begin < data_[i - 1].begin; --i) {
       std::swap(data_[i], data_[i - 1]);
     }
@@ -32,7 +31,7 @@ class OrderedRanges {
   /// Calls with each range of the union, in order.
   template <typename Visit>
   void visit_union(const Visit& visit) {
-    if (data_ != inline_.data()) {
+    if (data_ != inline_) {
       std::sort(data_, data_ + size_, [](Range a, Range b) { return a.begin < b.begin; });
     }
     for (size_t i = 0; i < size_;) {
@@ -45,7 +44,11 @@ class OrderedRanges {
   }
 
  private:
-  std::array<Range, 16> inline_;
+  static constexpr size_t kInline = 16;
+
+  union {
+    Range inline_[kInline];  // in a union, so that it is not zeroed: few are used
+  };
   std::vector<Range> more_;
   Range* data_;
   size_t size_ = 0;

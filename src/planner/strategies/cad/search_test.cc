@@ -63,7 +63,7 @@ TEST(CadSearch, FindsPlansThatAreExactEvenAndNeverMoveMore) {
     const Batch batch = batch_of_request(request);
     CadState state(request, batch);
     MoveFinder finder(state);
-    spread_long_documents(state);
+    spread_long_documents(state, 0, rng);
     if (!bring_under_caps(state, finder)) continue;
     const auto before =
         forward_traffic(plan_of(request, batch, state.tasks()), request.shape).total();
@@ -78,7 +78,7 @@ TEST(CadSearch, FindsPlansThatAreExactEvenAndNeverMoveMore) {
 
     CadState again(request, batch);
     MoveFinder finder_again(again);
-    spread_long_documents(again);
+    spread_long_documents(again, 0, rng);
     bring_under_caps(again, finder_again);
     EXPECT_TRUE(search(again, {.work = 30000, .seed = seed}) == found) << "the same search twice";
   }

@@ -89,7 +89,7 @@ CadState::CadState(const PlanRequest& request, const Batch& batch, ReceiveLimits
     bytes_per_root_cost_ = 2 * std::sqrt((q_bytes_ + o_bytes_) * kv_bytes_ / cost_per_pair_);
   }
   settle();
-  forget();
+  logs_ = true;
 }
 
 void CadState::refresh_caps() {
@@ -145,6 +145,12 @@ CellUse CadState::use_of(const WorkCell& cell, int skip, std::span<const Piece> 
   if (cell.all_home) return {};
   const double far = request_.options.far_link_weight;
   const auto rows_of = [&](Range Piece::*side) {
+    if (cell.items.size() + more.size() == 1 && skip < 0) {
+      const Range only = (more.empty() ? item(cell.items.front()).piece : more.front()).*side;
+      const auto foreign = static_cast<double>(only.size() - inside(only, cell.home));
+      const auto near = cell.near.empty() ? 0 : static_cast<double>(inside(only, cell.near));
+      return std::pair(foreign, far * foreign - (far - 1) * near);
+    }
     OrderedRanges ranges(cell.items.size() + more.size());
     for (const int id : cell.items) {
       if (id != skip) ranges.add(item(id).piece.*side);
@@ -291,7 +297,7 @@ void CadState::put(int document, const Piece& piece, Rank server, int c) {
   made.server = server;
   made.cost = cost(piece);
   made.cell = c;
-  log_.push_back({true, id, {}});
+  if (logs_) log_.push_back({true, id, {}});
   link(id);
 }
 
@@ -366,6 +372,7 @@ void CadState::undo(size_t mark) {
 
 std::vector<Task> CadState::tasks() const {
   std::vector<Task> tasks;
+  tasks.reserve(items_.size() - free_.size());
   for (int s = 0; s < servers(); ++s) {
     for (const int id : items_of(s)) {
       tasks.push_back(

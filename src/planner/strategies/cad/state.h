@@ -180,6 +180,7 @@ class CadState {
   const ReceiveLimits limits_;
   int over_limits_ = 0;
   std::vector<Change> log_;
+  bool logs_ = false;  // not while it is constructed
   std::vector<int> touched_;
 };
 
