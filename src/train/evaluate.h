@@ -23,7 +23,7 @@ EvalDocuments read_eval_documents(const std::string& path, int64_t vocab_size);
 
 struct EvalOptions {
   std::string strategy = "cad";
-  double tolerance = 0.05;
+  double tolerance = 0.02;
   int64_t tokens_per_rank =
       16384;  // documents are batched up to this; a longer one makes a larger batch
   double deadline_seconds = 60;

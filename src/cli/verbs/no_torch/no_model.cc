@@ -22,18 +22,20 @@ VerbCall refuse(CLI::App& app) {
 
 Verb train_verb() {
   return {"train", "Trains a model (needs libtorch: run `make build`)",
-          "cadenza train examples/demo.toml --nproc 2", &refuse};
+          "cadenza train examples/demo.toml --nproc 2 --set data.paths=docs", &refuse};
 }
 
 Verb compare_verb() {
-  return {"compare",
-          "Trains the same steps under several strategies (needs libtorch: run `make build`)",
-          "cadenza compare examples/demo.toml --nproc 2 --strategies home,cad", &refuse};
+  return {
+      "compare",
+      "Trains the same steps under several strategies (needs libtorch: run `make build`)",
+      "cadenza compare examples/demo.toml --nproc 2 --set compare.strategies='[\"home\", \"cad\"]'",
+      &refuse};
 }
 
 Verb eval_verb() {
   return {"eval", "Computes a checkpoint's loss on documents (needs libtorch: run `make build`)",
-          "cadenza eval examples/demo.toml --nproc 2", &refuse};
+          "cadenza eval CHECKPOINT_FOLDER documents.json --nproc 2", &refuse};
 }
 
 }  // namespace cadenza
