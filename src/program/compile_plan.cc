@@ -1,11 +1,12 @@
-// From plan to programs, in four steps, each linear but for sorting:
+// From plan to one rank's program, in five steps, each linear but for sorting:
 //   1. what every server needs (core/needed_rows), each row once;
-//   2. where it keeps it: the server layout (program/row_layout);
-//   3. who has it: needed rows cut where their homes keep them (program/home_layout) give, for each
-//      (home, server) pair, the same rows in the home's coordinates and in the server's;
+//   2. where this rank keeps what it needs: the server layout (program/row_layout);
+//   3. who has it: needed rows cut where their homes keep them (program/home_layout) give, for this
+//      rank as home and as server, the same rows in its own coordinates on both ends of a link;
 //   4. the tasks in coordinates of the server layout;
 //   5. where the plan has rounds: which rows come in which round, and from whom
 //      (program/input_rounds).
+// What servers need is the same for all ranks; a rank compiles its own program only.
 #include <algorithm>
 #include <map>
 
@@ -22,105 +23,102 @@
 namespace cadenza {
 namespace {
 
-/// Both ends of what one home sends to one server.
-struct Link {
-  PeerRows at_home, at_server;
-};
-
-class Compiler {
+class RankCompiler {
  public:
-  Compiler(const Plan& plan, int64_t heads, int64_t kv_heads)
+  RankCompiler(const Plan& plan, const std::vector<ServerNeeds>& needs, const HomeLayout& homes,
+               Rank rank)
       : plan_(plan),
-        heads_(heads),
-        kv_heads_(kv_heads),
-        needs_(needed_rows(plan, heads, kv_heads)),
-        homes_(plan.batch, needs_),
-        programs_(static_cast<size_t>(plan.servers)) {}
+        needs_(needs),
+        homes_(homes),
+        rank_(rank),
+        q_layout_(needs[static_cast<size_t>(rank)].q),
+        kv_layout_(needs[static_cast<size_t>(rank)].kv) {}
 
-  std::vector<RankProgram> compile() {
-    for (Rank rank = 0; rank < plan_.servers; ++rank) {
-      RankProgram& program = programs_[static_cast<size_t>(rank)];
-      program.rank = rank;
-      program.home_rows = homes_.own_rows(rank);
-      program.home_kv_rows = homes_.kv_rows(rank);
-      const ServerNeeds& needs = needs_[static_cast<size_t>(rank)];
-      q_layouts_.emplace_back(needs.q);
-      kv_layouts_.emplace_back(needs.kv);
-      program.server_q_rows = q_layouts_.back().rows();
-      program.server_kv_rows = kv_layouts_.back().rows();
-      link_server(rank);
-    }
-    place_tasks();
+  RankProgram compile(int64_t heads, const std::vector<ServerArrivals>* arrivals) {
+    program_.rank = rank_;
+    program_.home_rows = homes_.own_rows(rank_);
+    program_.home_kv_rows = homes_.kv_rows(rank_);
+    program_.server_q_rows = q_layout_.rows();
+    program_.server_kv_rows = kv_layout_.rows();
+    for (Rank server = 0; server < plan_.servers; ++server) link_home(server);
+    link_server();
+    place_tasks(heads);
     list_carried_rows();
-    if (moves_in_rounds(plan_)) {
-      add_input_rounds({plan_, homes_, q_layouts_, kv_layouts_}, heads_, kv_heads_, programs_);
+    if (arrivals != nullptr) {
+      add_input_rounds({plan_, homes_, q_layout_, kv_layout_}, *arrivals, program_);
     } else {
-      for (RankProgram& program : programs_)
-        program.rounds = {{.from_home = program.as_home, .of_homes = program.as_server}};
+      program_.rounds = {{.from_home = program_.as_home, .of_homes = program_.as_server}};
     }
-    return std::move(programs_);
+    return std::move(program_);
   }
 
  private:
-  // Servers are visited in the order of ranks, so every home lists its servers in that order too.
-  void link_server(Rank server) {
-    std::map<Rank, Link> links;  // by home
+  using RowsOf = std::vector<RowRun> PeerRows::*;
+
+  /// Rows of this home that the server reads. Servers are visited in the order of ranks, so they
+  /// are listed in that order too.
+  void link_home(Rank server) {
+    PeerRows rows{.peer = server, .q = {}, .kv = {}};
+    const auto add = [&](const std::vector<NeededRows>& needed, RowsOf rows_of) {
+      for (const NeededRows& need : needed) {
+        homes_.for_parts(
+            need.document, need.rows, [&](const HomeLayout::Part& part, Range part_rows) {
+              if (part.home == rank_)
+                append_run(rows.*rows_of, {HomeLayout::rows_in(part, part_rows), need.heads});
+            });
+      }
+    };
     const ServerNeeds& needs = needs_[static_cast<size_t>(server)];
-    for (const NeededRows& need : needs.q) {
-      cut_at_shards(need, q_layouts_.back(), links, &PeerRows::q);
-    }
-    for (const NeededRows& need : needs.kv) {
-      cut_at_shards(need, kv_layouts_.back(), links, &PeerRows::kv);
-    }
-    for (auto& [home, link] : links) {
-      link.at_home.peer = server;
-      link.at_server.peer = home;
-      programs_[static_cast<size_t>(home)].as_home.push_back(std::move(link.at_home));
-      programs_[static_cast<size_t>(server)].as_server.push_back(std::move(link.at_server));
-    }
+    add(needs.q, &PeerRows::q);
+    add(needs.kv, &PeerRows::kv);
+    if (!rows.q.empty() || !rows.kv.empty()) program_.as_home.push_back(std::move(rows));
   }
 
-  void cut_at_shards(const NeededRows& need, const RowLayout& layout, std::map<Rank, Link>& links,
-                     std::vector<RowRun> PeerRows::*rows_of) {
-    auto part = homes_.part_from(need.document, need.rows.begin);
-    const auto last = homes_.parts(need.document).end();
-    for (; part != last && part->rows.begin < need.rows.end; ++part) {
-      const Range rows = intersect(need.rows, part->rows);
-      const int64_t first = part->first_row + rows.begin - part->rows.begin;
-      Link& link = links[part->home];
-      append_run(link.at_home.*rows_of, {{first, first + rows.size()}, need.heads});
-      append_run(link.at_server.*rows_of, {layout.locate(need.document, rows), need.heads});
+  /// Rows that this server reads, by home.
+  void link_server() {
+    std::map<Rank, PeerRows> links;
+    const auto add = [&](const std::vector<NeededRows>& needed, const RowLayout& layout,
+                         RowsOf rows_of) {
+      for (const NeededRows& need : needed) {
+        homes_.for_parts(need.document, need.rows, [&](const HomeLayout::Part& part, Range rows) {
+          append_run(links[part.home].*rows_of, {layout.locate(need.document, rows), need.heads});
+        });
+      }
+    };
+    const ServerNeeds& needs = needs_[static_cast<size_t>(rank_)];
+    add(needs.q, q_layout_, &PeerRows::q);
+    add(needs.kv, kv_layout_, &PeerRows::kv);
+    for (auto& [home, rows] : links) {
+      rows.peer = home;
+      program_.as_server.push_back(std::move(rows));
     }
   }
 
   void list_carried_rows() {
     for (int d = 0; d < static_cast<int>(plan_.batch.documents.size()); ++d) {
       for (const HomeLayout::Part& part : homes_.parts(d)) {
-        if (!part.carried) continue;
-        programs_[static_cast<size_t>(part.home)].carried.push_back(
-            {.document = d,
-             .rows = part.rows,
-             .to = {part.first_row, part.first_row + part.rows.size()}});
+        if (!part.carried || part.home != rank_) continue;
+        program_.carried.push_back(
+            {.document = d, .rows = part.rows, .to = HomeLayout::rows_in(part, part.rows)});
       }
     }
   }
 
-  void place_tasks() {
+  void place_tasks(int64_t heads) {
     for (const Task& task : plan_.tasks) {
+      if (task.server != rank_) continue;
       const Piece piece = trim(task.piece);
-      const size_t server = static_cast<size_t>(task.server);
       // In rows of the layout, key j and query i stand for kv.begin + j and q.begin + i.
       const int64_t offset = piece.kv.begin - piece.q.begin;
       Band band = piece.band;
       if (band.lowest != Band::kUnboundedBelow) band.lowest -= offset;
       if (band.highest != Band::kUnboundedAbove) band.highest -= offset;
-      programs_[server].tasks.push_back(
-          {.q = q_layouts_[server].locate(task.document, piece.q),
-           .kv = kv_layouts_[server].locate(task.document, piece.kv),
-           .band = band,
-           .heads = task.heads.empty() ? Range{0, heads_} : task.heads});
+      program_.tasks.push_back({.q = q_layout_.locate(task.document, piece.q),
+                                .kv = kv_layout_.locate(task.document, piece.kv),
+                                .band = band,
+                                .heads = task.heads.empty() ? Range{0, heads} : task.heads});
     }
-    for (RankProgram& program : programs_) mark_merges(program.tasks);
+    mark_merges(program_.tasks);
   }
 
   // Marks every task that shares a row of q with another: sorted by first row, a task shares with
@@ -140,25 +138,45 @@ class Compiler {
   }
 
   const Plan& plan_;
-  const int64_t heads_;
-  const int64_t kv_heads_;
-  const std::vector<ServerNeeds> needs_;
-  const HomeLayout homes_;
-  std::vector<RowLayout> q_layouts_, kv_layouts_;  // by server
-  std::vector<RankProgram> programs_;
+  const std::vector<ServerNeeds>& needs_;
+  const HomeLayout& homes_;
+  const Rank rank_;
+  const RowLayout q_layout_, kv_layout_;
+  RankProgram program_;
 };
 
-}  // namespace
-
-std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads) {
+/// The programs of some ranks: what they share is made once.
+std::vector<RankProgram> compile(const VerifiedPlan& verified, int64_t heads, int64_t kv_heads,
+                                 Range ranks) {
   CADENZA_CHECK(heads >= 1 && kv_heads >= 1 && heads % kv_heads == 0, heads, " heads, ", kv_heads,
                 " kv heads");
-  const int64_t named = named_heads(plan.plan());
+  const Plan& plan = verified.plan();
+  const int64_t named = named_heads(plan);
   if (named != 0 && named != heads) {
     throw PlanError(cat("[program] the plan's tasks name ", named, " query heads, the model has ",
                         heads, "; plan again for this model"));
   }
-  return Compiler(plan.plan(), heads, kv_heads).compile();
+  const std::vector<ServerNeeds> needs = needed_rows(plan, heads, kv_heads);
+  const HomeLayout homes(plan.batch, needs);
+  std::vector<ServerArrivals> arrivals;
+  if (moves_in_rounds(plan)) arrivals = arrivals_of(plan, heads, kv_heads);
+  std::vector<RankProgram> programs;
+  for (int64_t rank = ranks.begin; rank < ranks.end; ++rank) {
+    programs.push_back(RankCompiler(plan, needs, homes, static_cast<Rank>(rank))
+                           .compile(heads, moves_in_rounds(plan) ? &arrivals : nullptr));
+  }
+  return programs;
+}
+
+}  // namespace
+
+RankProgram compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads, Rank rank) {
+  CADENZA_CHECK(rank >= 0 && rank < plan.plan().servers, "rank ", rank);
+  return std::move(compile(plan, heads, kv_heads, {rank, rank + 1}).front());
+}
+
+std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads) {
+  return compile(plan, heads, kv_heads, {0, plan.plan().servers});
 }
 
 }  // namespace cadenza

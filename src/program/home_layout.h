@@ -29,14 +29,27 @@ class HomeLayout {
   const std::vector<Part>& parts(int document) const {
     return parts_[static_cast<size_t>(document)];
   }
-  /// The first part that ends behind `row`.
-  std::vector<Part>::const_iterator part_from(int document, int64_t row) const;
+  /// Calls body(part, rows) for the parts of `rows`, in order.
+  template <typename Body>
+  void for_parts(int document, Range rows, const Body& body) const {
+    auto part = part_from(document, rows.begin);
+    for (; part != parts(document).end() && part->rows.begin < rows.end; ++part)
+      body(*part, intersect(rows, part->rows));
+  }
+  /// Rows of the home's buffers that hold these of the part.
+  static Range rows_in(const Part& part, Range rows) {
+    const int64_t first = part.first_row + rows.begin - part.rows.begin;
+    return {first, first + rows.size()};
+  }
 
   int64_t own_rows(Rank rank) const { return own_rows_[static_cast<size_t>(rank)]; }
   /// Own and carried.
   int64_t kv_rows(Rank rank) const { return kv_rows_[static_cast<size_t>(rank)]; }
 
  private:
+  /// The first part that ends after `row`.
+  std::vector<Part>::const_iterator part_from(int document, int64_t row) const;
+
   std::vector<std::vector<Part>> parts_;  // by document
   std::vector<int64_t> own_rows_, kv_rows_;
 };

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/check.h"
-#include "core/arrivals.h"
 #include "program/append_run.h"
 
 namespace cadenza {
@@ -36,56 +34,53 @@ std::vector<PeerRows> in_order(std::map<Rank, PeerRows>& by_peer) {
 
 class RoundCompiler {
  public:
-  RoundCompiler(const RowPlaces& places, std::vector<RankProgram>& programs)
+  RoundCompiler(const RowPlaces& places, RankProgram& program)
       : places_(places),
-        programs_(programs),
+        program_(program),
         rounds_(used_rounds(places.plan)),
-        gathered_(programs.size(), std::vector<Gathered>(rounds_.size())) {}
+        gathered_(rounds_.size()) {}
 
-  void compile(int64_t heads, int64_t kv_heads) {
-    const auto servers = arrivals_of(places_.plan, heads, kv_heads);
+  void compile(const std::vector<ServerArrivals>& servers) {
     for (size_t server = 0; server < servers.size(); ++server) {
-      for (const Arrival& arrival : servers[server].q)
-        link(static_cast<Rank>(server), arrival, &PeerRows::q);
-      for (const Arrival& arrival : servers[server].kv)
-        link(static_cast<Rank>(server), arrival, &PeerRows::kv);
+      const auto to = static_cast<Rank>(server);
+      for (const Arrival& arrival : servers[server].q) link(to, arrival, &PeerRows::q);
+      for (const Arrival& arrival : servers[server].kv) link(to, arrival, &PeerRows::kv);
     }
-    for (RankProgram& program : programs_) finish(program);
+    finish();
     place_tasks();
   }
 
  private:
+  using RowsOf = std::vector<RowRun> PeerRows::*;
+
   size_t index_of(int round) const {
     return static_cast<size_t>(std::lower_bound(rounds_.begin(), rounds_.end(), round) -
                                rounds_.begin());
   }
 
-  /// Both ends of one arrival. Rows whose home is their source are sent from its home layout, the
-  /// others from its server layout; a relay may hold some of either.
-  void link(Rank server, const Arrival& arrival, std::vector<RowRun> PeerRows::*rows_of) {
-    auto part = places_.homes.part_from(arrival.document, arrival.rows.begin);
-    const auto last = places_.homes.parts(arrival.document).end();
-    const size_t round = index_of(arrival.round);
-    Gathered& here = gathered_[static_cast<size_t>(server)][round];
-    Gathered& there = gathered_[static_cast<size_t>(arrival.from)][round];
-    for (; part != last && part->rows.begin < arrival.rows.end; ++part) {
-      const Range rows = intersect(arrival.rows, part->rows);
-      const RowRun received{layout(server, rows_of).locate(arrival.document, rows), arrival.heads};
-      if (part->home == arrival.from) {
-        const int64_t first = part->first_row + rows.begin - part->rows.begin;
-        append_run(there.from_home[server].*rows_of, {{first, first + rows.size()}, arrival.heads});
-        append_run(here.of_homes[arrival.from].*rows_of, received);
-      } else {
-        append_run(there.passed_on[server].*rows_of,
-                   {layout(arrival.from, rows_of).locate(arrival.document, rows), arrival.heads});
-        append_run(here.of_relays[arrival.from].*rows_of, received);
-      }
-    }
-  }
-
-  const RowLayout& layout(Rank server, std::vector<RowRun> PeerRows::*rows_of) const {
-    return (rows_of == &PeerRows::q ? places_.q_layouts
-                                    : places_.kv_layouts)[static_cast<size_t>(server)];
+  /// This rank's end of one arrival, as its server or its source. Rows whose home is their source
+  /// are sent from its home layout, the others from its server layout; a relay may hold some of
+  /// either.
+  void link(Rank server, const Arrival& arrival, RowsOf rows_of) {
+    if (server != program_.rank && arrival.from != program_.rank) return;
+    Gathered& round = gathered_[index_of(arrival.round)];
+    const auto locate = [&](Range rows) {
+      return (rows_of == &PeerRows::q ? places_.q_layout : places_.kv_layout)
+          .locate(arrival.document, rows);
+    };
+    places_.homes.for_parts(
+        arrival.document, arrival.rows, [&](const HomeLayout::Part& part, Range rows) {
+          const bool from_home = part.home == arrival.from;
+          if (server == program_.rank) {
+            auto& peers = from_home ? round.of_homes : round.of_relays;
+            append_run(peers[arrival.from].*rows_of, {locate(rows), arrival.heads});
+          }
+          if (arrival.from == program_.rank) {
+            auto& peers = from_home ? round.from_home : round.passed_on;
+            append_run(peers[server].*rows_of,
+                       {from_home ? HomeLayout::rows_in(part, rows) : locate(rows), arrival.heads});
+          }
+        });
   }
 
   /// A rank's own rows are there from the first round on.
@@ -95,40 +90,40 @@ class RoundCompiler {
     return found == peers.end() ? nullptr : &*found;
   }
 
-  void finish(RankProgram& program) {
-    std::vector<Gathered>& rounds = gathered_[static_cast<size_t>(program.rank)];
-    if (const PeerRows* rows = own(program.as_home, program.rank))
-      rounds.front().from_home[program.rank] = *rows;
-    if (const PeerRows* rows = own(program.as_server, program.rank))
-      rounds.front().of_homes[program.rank] = *rows;
-    for (Gathered& round : rounds) {
-      program.rounds.push_back({.from_home = in_order(round.from_home),
-                                .passed_on = in_order(round.passed_on),
-                                .of_homes = in_order(round.of_homes),
-                                .of_relays = in_order(round.of_relays)});
+  void finish() {
+    const Rank rank = program_.rank;
+    if (const PeerRows* rows = own(program_.as_home, rank))
+      gathered_.front().from_home[rank] = *rows;
+    if (const PeerRows* rows = own(program_.as_server, rank))
+      gathered_.front().of_homes[rank] = *rows;
+    for (Gathered& round : gathered_) {
+      program_.rounds.push_back({.from_home = in_order(round.from_home),
+                                 .passed_on = in_order(round.passed_on),
+                                 .of_homes = in_order(round.of_homes),
+                                 .of_relays = in_order(round.of_relays)});
     }
   }
 
-  /// The compiler has listed each server's tasks in task-id order.
+  /// The compiler has listed this server's tasks in task-id order.
   void place_tasks() {
-    std::vector<size_t> next(programs_.size(), 0);
+    size_t next = 0;
     for (const Task& task : places_.plan.tasks) {
-      const auto server = static_cast<size_t>(task.server);
-      programs_[server].tasks[next[server]++].round = static_cast<int>(index_of(task.round));
+      if (task.server == program_.rank)
+        program_.tasks[next++].round = static_cast<int>(index_of(task.round));
     }
   }
 
   const RowPlaces& places_;
-  std::vector<RankProgram>& programs_;
+  RankProgram& program_;
   std::vector<int> rounds_;
-  std::vector<std::vector<Gathered>> gathered_;  // by rank and round
+  std::vector<Gathered> gathered_;  // by round
 };
 
 }  // namespace
 
-void add_input_rounds(const RowPlaces& places, int64_t heads, int64_t kv_heads,
-                      std::vector<RankProgram>& programs) {
-  RoundCompiler(places, programs).compile(heads, kv_heads);
+void add_input_rounds(const RowPlaces& places, const std::vector<ServerArrivals>& arrivals,
+                      RankProgram& program) {
+  RoundCompiler(places, program).compile(arrivals);
 }
 
 }  // namespace cadenza

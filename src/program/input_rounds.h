@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "core/arrivals.h"
 #include "core/plan.h"
 #include "program/home_layout.h"
 #include "program/rank_program.h"
@@ -9,17 +10,18 @@
 
 namespace cadenza {
 
-/// Where rows lie on every rank.
+/// Where rows lie: at all homes, and at this rank as a server.
 struct RowPlaces {
   const Plan& plan;
   const HomeLayout& homes;
-  const std::vector<RowLayout>& q_layouts;  // by server
-  const std::vector<RowLayout>& kv_layouts;
+  const RowLayout& q_layout;
+  const RowLayout& kv_layout;
 };
 
-/// Fills `rounds` of every program, and the rounds of its tasks, for a plan that moves in rounds.
-/// Rounds without a task are left out. Expects everything else of the programs to be there.
-void add_input_rounds(const RowPlaces& places, int64_t heads, int64_t kv_heads,
-                      std::vector<RankProgram>& programs);
+/// Fills `rounds` of one rank's program, and the rounds of its tasks, for a plan that moves in
+/// rounds. Rounds without a task on any rank are left out. `arrivals`: what every server gets.
+/// Expects everything else of the program to be there.
+void add_input_rounds(const RowPlaces& places, const std::vector<ServerArrivals>& arrivals,
+                      RankProgram& program);
 
 }  // namespace cadenza

@@ -78,7 +78,9 @@ struct RankProgram {
   std::vector<CarriedRows> carried;  // by `to`, which lie one after the other
 };
 
-/// The program of every rank, by rank. PlanError where the tasks name another number of heads.
+/// One rank's program. PlanError where the tasks name another number of heads.
+RankProgram compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads, Rank rank);
+/// The same of every rank, by rank.
 std::vector<RankProgram> compile_plan(const VerifiedPlan& plan, int64_t heads, int64_t kv_heads);
 
 /// Finds what `second`, the program of a ping-pong's second nano-batch on `rank`, carries over from

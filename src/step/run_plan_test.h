@@ -82,7 +82,7 @@ inline void run_plans(const std::vector<NanoPlan>& plans,
     for (const NanoPlan& nano : plans) {
       const VerifiedPlan agreed =
           agree_on_plan(group, rank == 0 ? std::optional<Plan>(nano.plan) : std::nullopt, deadline);
-      programs.push_back(compile_plan(agreed, kHeads, kKvHeads)[static_cast<size_t>(rank)]);
+      programs.push_back(compile_plan(agreed, kHeads, kKvHeads, rank));
       tokens.push_back(tokens_of(nano, rank));
       sent += kLayers * sent_bytes(programs.back(), shape, options.inputs).total();
     }

@@ -105,8 +105,7 @@ LossAndGradients run_rank(Group& group, const std::vector<NanoPlan>& plans, int6
   for (const NanoPlan& nano : plans) {
     const VerifiedPlan agreed = agree_on_plan(
         group, group.rank() == 0 ? std::optional<Plan>(nano.plan) : std::nullopt, deadline);
-    programs.push_back(
-        compile_plan(agreed, model->heads(), model->kv_heads())[static_cast<size_t>(group.rank())]);
+    programs.push_back(compile_plan(agreed, model->heads(), model->kv_heads(), group.rank()));
     tokens.push_back(rank_tokens(agreed.plan().batch, nano.documents, group.rank()));
   }
   if (plans.size() == 2) link_carried_rows(plans[0].plan.batch, group.rank(), programs[1]);
