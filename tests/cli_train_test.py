@@ -152,7 +152,7 @@ class Train(Folder):
     def test_stopped_rank_ends_the_others_at_the_deadline_and_is_named(self):
         process, pids = self.start(3, "--set", "runtime.deadline_seconds=2")
         os.kill(pids[0], signal.SIGSTOP)
-        self.ends(process, pids, 4, ["from rank 0", "deadline"])
+        self.ends(process, pids, 4, ["rank 0", "deadline"])
 
     def test_interrupt_ends_all_ranks(self):
         process, pids = self.start(2)

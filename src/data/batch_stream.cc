@@ -9,29 +9,11 @@
 #include "base/rng.h"
 
 namespace cadenza {
-namespace {
 
-int64_t size_of(const std::vector<int32_t>& tokens) { return static_cast<int64_t>(tokens.size()); }
-
-std::string document_name(const DocumentSource& source) {
-  if (source.begin == 0 && source.end == source.file_bytes) return source.path;
-  return cat(source.path, ", bytes ", source.begin, " to ", source.end);
-}
-
-}  // namespace
-
-int64_t TokenBatch::tokens() const {
-  int64_t sum = 0;
-  for (const auto& document : documents) sum += size_of(document);
-  return sum;
-}
-
-int64_t TokenBatch::targets() const { return tokens() - static_cast<int64_t>(documents.size()); }
-
-BatchStream::BatchStream(const Corpus& corpus, const BatchStreamOptions& options)
-    : corpus_(corpus),
+BatchStream::BatchStream(const TokenSource& source, const BatchStreamOptions& options)
+    : source_(source),
       options_(options),
-      order_(corpus.documents().size()),
+      order_(source.documents()),
       deferred_(options.tokens_per_batch, options.defer_for_ranks) {
   if (options.tokens_per_batch < 1) {
     throw ConfigError(cat("[data] expected at least one token a batch, got ",
@@ -40,18 +22,18 @@ BatchStream::BatchStream(const Corpus& corpus, const BatchStreamOptions& options
   cursor_ = order_.size();
   if (options.overflow != Overflow::kError) return;
   // Lengths are known from the listing: refuse before the first step, not in the middle of a run.
-  for (const DocumentSource& source : corpus.documents()) {
-    if (source.tokens <= options.tokens_per_batch) continue;
+  for (size_t document = 0; document < source.documents(); ++document) {
+    if (source.length(document) <= options.tokens_per_batch) continue;
     throw DataError(
         cat("[data] expected documents of at most ", options.tokens_per_batch,
-            " tokens (one batch), got ", source.tokens, " in ", document_name(source),
+            " tokens (one batch), got ", source.length(document), " in ", source.name(document),
             "; raise data.tokens_per_rank, or set data.overflow to carry, fragment or drop"));
   }
 }
 
-TokenBatch BatchStream::next() {
+DocumentBatch BatchStream::next() {
   if (epoch_ended()) start_epoch();
-  TokenBatch batch = fill_batch();
+  DocumentBatch batch = fill_batch();
   // Under kDrop an epoch's tail may hold only documents that are left out: the batch is the next
   // epoch's first.
   if (batch.documents.empty()) {
@@ -78,34 +60,34 @@ void BatchStream::start_epoch() {
   shuffle(order_, rng);
 }
 
-TokenBatch BatchStream::fill_batch() {
-  TokenBatch batch;
+DocumentBatch BatchStream::fill_batch() {
+  DocumentBatch batch;
   release_group();
   while (!epoch_ended() && place(take_document(), batch)) {
   }
   return batch;
 }
 
-BatchStream::Waiting BatchStream::read(size_t index) const {
-  return {corpus_.read(index), 0, document_name(corpus_.documents()[index]), false};
+BatchStream::Waiting BatchStream::whole(size_t document) const {
+  return {{document, {0, source_.length(document)}}, false};
 }
 
 /// Documents that have waited for each other begin a batch: together they fit into an empty one.
 void BatchStream::release_group() {
   const std::vector<size_t> group = deferred_.release_group(batches_);
-  for (size_t i = group.size(); i-- > 0;) waiting_.push_front(read(group[i]));
+  for (size_t i = group.size(); i-- > 0;) waiting_.push_front(whole(group[i]));
 }
 
 /// Requires that the epoch has not ended.
 BatchStream::Waiting BatchStream::take_document() {
   while (waiting_.empty()) {
     if (cursor_ == order_.size()) {
-      for (const size_t index : deferred_.release_all(batches_)) waiting_.push_back(read(index));
+      for (const size_t index : deferred_.release_all(batches_)) waiting_.push_back(whole(index));
       break;
     }
     const size_t index = order_[cursor_++];
-    const int64_t length = corpus_.documents()[index].tokens;
-    if (!deferred_.defers(length)) return read(index);
+    const int64_t length = source_.length(index);
+    if (!deferred_.defers(length)) return whole(index);
     deferred_.add(index, length, batches_);
   }
   Waiting document = std::move(waiting_.front());
@@ -120,9 +102,9 @@ BatchStream::Waiting BatchStream::take_document() {
 //   fits an empty batch      > 0       waits whole             cut at the room
 //   longer than a batch      a batch   cut (drop: left out)    cut
 //   longer than a batch      less      waits (drop: left out)  cut at the room
-bool BatchStream::place(Waiting document, TokenBatch& batch) {
+bool BatchStream::place(Waiting document, DocumentBatch& batch) {
   const int64_t room = options_.tokens_per_batch - batch.tokens();
-  const int64_t rest = size_of(document.tokens) - static_cast<int64_t>(document.begin);
+  const int64_t rest = document.rest.tokens.size();
   const bool too_long = rest > options_.tokens_per_batch;
   if (options_.overflow == Overflow::kDrop && too_long) {
     ++counts_.dropped;
@@ -132,18 +114,16 @@ bool BatchStream::place(Waiting document, TokenBatch& batch) {
   if (rest > room && !cut_here) {
     if (!document.carried) ++counts_.carried;
     document.carried = true;
-    waiting_.push_front(std::move(document));
+    waiting_.push_front(document);
     return false;
   }
   const int64_t taken = std::min(rest, room);
-  const auto begin = document.tokens.begin() + static_cast<std::ptrdiff_t>(document.begin);
-  batch.documents.emplace_back(begin, begin + taken);
-  batch.names.push_back(document.begin == 0 ? document.name
-                                            : cat(document.name, ", from token ", document.begin));
+  const Range tokens = document.rest.tokens;
+  batch.documents.push_back({document.rest.document, {tokens.begin, tokens.begin + taken}});
   if (taken < rest) {
     ++counts_.cut;
-    document.begin += static_cast<size_t>(taken);
-    waiting_.push_front(std::move(document));
+    document.rest.tokens.begin += taken;
+    waiting_.push_front(document);
   }
   return taken < room;
 }

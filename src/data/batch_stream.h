@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "data/corpus.h"
 #include "data/deferred_documents.h"
+#include "data/token_source.h"
 
 namespace cadenza {
 
@@ -33,14 +33,6 @@ struct BatchStreamOptions {
   int64_t defer_for_ranks = 0;
 };
 
-/// The documents of one micro-batch; every token of it belongs to a document, there is no padding.
-struct TokenBatch {
-  std::vector<std::vector<int32_t>> documents;  // none is empty
-  std::vector<std::string> names;               // where each came from, for messages
-  int64_t tokens() const;
-  int64_t targets() const;  // sum of (length - 1): no target across a document's end
-};
-
 /// Counts since the start, for the log.
 struct OverflowCounts {
   int64_t carried = 0;  // documents that went to the next batch whole
@@ -48,17 +40,18 @@ struct OverflowCounts {
   int64_t dropped = 0;  // documents
 };
 
-/// An endless stream of batches: epoch e walks the corpus in an order drawn from (seed, e), each
+/// An endless stream of batches, of lengths and handles: no token is read. Epoch e walks the
+/// documents in an order drawn from (seed, e), each
 /// document once, deferred ones too. No batch holds documents of two epochs, so an epoch's last
 /// batch may be short; a batch is never longer than tokens_per_batch. The same options give the
 /// same stream on every rank.
 class BatchStream {
  public:
-  /// `corpus` must outlive it. DataError with kError when a document is longer than a batch.
-  BatchStream(const Corpus& corpus, const BatchStreamOptions& options);
+  /// `source` must outlive it. DataError with kError when a document is longer than a batch.
+  BatchStream(const TokenSource& source, const BatchStreamOptions& options);
 
   /// Never empty. DataError when a whole epoch yields no batch (every document dropped).
-  TokenBatch next();
+  DocumentBatch next();
   /// The epoch of the batch that next() gave last; -1 before the first.
   int64_t epoch() const { return epoch_; }
   const OverflowCounts& overflow() const { return counts_; }
@@ -66,22 +59,20 @@ class BatchStream {
 
  private:
   struct Waiting {
-    std::vector<int32_t> tokens;
-    size_t begin = 0;  // tokens before it are in earlier batches
-    std::string name;
+    DocumentHandle rest;  // tokens before it are in earlier batches
     bool carried = false;
   };
   void start_epoch();
   bool epoch_ended() const {
     return waiting_.empty() && cursor_ == order_.size() && deferred_.empty();
   }
-  Waiting read(size_t index) const;
+  Waiting whole(size_t document) const;
   void release_group();
   Waiting take_document();
-  bool place(Waiting document, TokenBatch& batch);
-  TokenBatch fill_batch();
+  bool place(Waiting document, DocumentBatch& batch);
+  DocumentBatch fill_batch();
 
-  const Corpus& corpus_;
+  const TokenSource& source_;
   BatchStreamOptions options_;
   std::vector<size_t> order_;
   size_t cursor_ = 0;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "data/corpus.h"
 #include "data/temp_corpus_test.h"
 
 namespace cadenza {
@@ -33,15 +34,23 @@ Corpus numbered_corpus(const TempFolder& folder, const std::vector<int64_t>& len
   return Corpus(options);
 }
 
+// What the batch's handles stand for.
+Documents read(const Corpus& corpus, const DocumentBatch& batch) {
+  Documents documents;
+  for (const DocumentHandle& handle : batch.documents)
+    corpus.read_rows(handle.document, handle.tokens, documents.emplace_back());
+  return documents;
+}
+
 // All batches of the next epoch: read until the stream has gone past it.
 std::vector<Documents> one_epoch(BatchStream& stream, const Corpus& corpus) {
   int64_t total = 0;
-  for (const DocumentSource& source : corpus.documents()) total += source.tokens;
+  for (const DocumentSource& source : corpus.sources()) total += source.tokens;
   std::vector<Documents> batches;
   while (total > 0) {
-    const TokenBatch batch = stream.next();
+    const DocumentBatch batch = stream.next();
     total -= batch.tokens();
-    batches.push_back(batch.documents);
+    batches.push_back(read(corpus, batch));
   }
   EXPECT_EQ(total, 0) << "a batch holds tokens of two epochs";
   return batches;
@@ -51,7 +60,7 @@ std::vector<Documents> one_epoch(BatchStream& stream, const Corpus& corpus) {
 uint64_t seed_in_file_order(const Corpus& corpus) {
   for (uint64_t seed = 0; seed < 10000; ++seed) {
     BatchStream stream(corpus, {.tokens_per_batch = 1000, .seed = seed});
-    const Documents documents = stream.next().documents;
+    const Documents documents = read(corpus, stream.next());
     if (std::is_sorted(documents.begin(), documents.end())) return seed;
   }
   throw std::logic_error("no such seed");
@@ -69,13 +78,13 @@ class OverflowModes : public testing::Test {
 
 TEST_F(OverflowModes, FragmentFillsBatchesAndGivesEachTokenOnce) {
   BatchStream stream(corpus_, options(Overflow::kFragment));
-  EXPECT_THAT(stream.next().documents, ElementsAre(ElementsAre(1, 2, 3, 4)));
-  EXPECT_THAT(stream.next().documents,
+  EXPECT_THAT(read(corpus_, stream.next()), ElementsAre(ElementsAre(1, 2, 3, 4)));
+  EXPECT_THAT(read(corpus_, stream.next()),
               ElementsAre(ElementsAre(5), ElementsAre(17, 18), ElementsAre(33)));
-  const TokenBatch third = stream.next();
-  EXPECT_THAT(third.documents, ElementsAre(ElementsAre(34, 35), ElementsAre(49)));
+  const DocumentBatch third = stream.next();
+  EXPECT_THAT(read(corpus_, third), ElementsAre(ElementsAre(34, 35), ElementsAre(49)));
   EXPECT_EQ(third.tokens(), 3);
-  EXPECT_EQ(third.targets(), 1);
+  EXPECT_EQ(third.targets(corpus_), 1);
   EXPECT_EQ(stream.overflow().cut, 2);
   EXPECT_EQ(stream.epoch(), 0);
   stream.next();
@@ -84,8 +93,8 @@ TEST_F(OverflowModes, FragmentFillsBatchesAndGivesEachTokenOnce) {
 
 TEST_F(OverflowModes, DropLeavesOutWhatIsLongerThanABatchAndCountsIt) {
   BatchStream stream(corpus_, options(Overflow::kDrop));
-  EXPECT_THAT(stream.next().documents, ElementsAre(ElementsAre(17, 18)));
-  EXPECT_THAT(stream.next().documents, ElementsAre(ElementsAre(33, 34, 35), ElementsAre(49)));
+  EXPECT_THAT(read(corpus_, stream.next()), ElementsAre(ElementsAre(17, 18)));
+  EXPECT_THAT(read(corpus_, stream.next()), ElementsAre(ElementsAre(33, 34, 35), ElementsAre(49)));
   EXPECT_EQ(stream.overflow().dropped, 1);
   EXPECT_EQ(stream.overflow().carried, 1);
   EXPECT_EQ(stream.overflow().cut, 0);
@@ -95,12 +104,12 @@ TEST_F(OverflowModes, DropLeavesOutWhatIsLongerThanABatchAndCountsIt) {
 
 TEST_F(OverflowModes, CarryKeepsOrderAndCutsOnlyWhatIsLongerThanABatch) {
   BatchStream stream(corpus_, options(Overflow::kCarry));
-  EXPECT_THAT(stream.next().documents, ElementsAre(ElementsAre(1, 2, 3, 4)));
-  const TokenBatch second = stream.next();
-  EXPECT_THAT(second.documents, ElementsAre(ElementsAre(5), ElementsAre(17, 18)));
-  EXPECT_THAT(second.names.at(0), HasSubstr("doc0, from token 4"));
-  EXPECT_THAT(second.names.at(1), HasSubstr("doc1"));
-  EXPECT_THAT(stream.next().documents, ElementsAre(ElementsAre(33, 34, 35), ElementsAre(49)));
+  EXPECT_THAT(read(corpus_, stream.next()), ElementsAre(ElementsAre(1, 2, 3, 4)));
+  const DocumentBatch second = stream.next();
+  EXPECT_THAT(read(corpus_, second), ElementsAre(ElementsAre(5), ElementsAre(17, 18)));
+  EXPECT_THAT(name_of(corpus_, second.documents.at(0)), HasSubstr("doc0, from token 4"));
+  EXPECT_THAT(name_of(corpus_, second.documents.at(1)), HasSubstr("doc1"));
+  EXPECT_THAT(read(corpus_, stream.next()), ElementsAre(ElementsAre(33, 34, 35), ElementsAre(49)));
   EXPECT_EQ(stream.overflow().cut, 1);
   EXPECT_EQ(stream.overflow().carried, 1);
   EXPECT_EQ(stream.overflow().dropped, 0);
@@ -213,17 +222,11 @@ Corpus corpus_in_order(const TempFolder& folder, const std::vector<size_t>& leng
   const Corpus ones = numbered_corpus(other, std::vector<int64_t>(lengths.size(), 1));
   const auto count = static_cast<int64_t>(lengths.size());
   const Documents order =
-      BatchStream(ones, {.tokens_per_batch = count, .seed = seed}).next().documents;
+      read(ones, BatchStream(ones, {.tokens_per_batch = count, .seed = seed}).next());
   std::vector<int64_t> of_file(lengths.size());
   for (size_t i = 0; i < lengths.size(); ++i)
     of_file[static_cast<size_t>(order[i][0] / 16)] = static_cast<int64_t>(lengths[i]);
   return numbered_corpus(folder, of_file);
-}
-
-std::vector<size_t> lengths_of(const TokenBatch& batch) {
-  std::vector<size_t> lengths;
-  for (const auto& document : batch.documents) lengths.push_back(document.size());
-  return lengths;
 }
 
 // Two ranks of 10: documents of 6 to 10 tokens wait for one another, and begin a batch together.
@@ -232,15 +235,15 @@ TEST(BatchStream, DefersUntilEveryRankGetsOne) {
   const std::vector<size_t> lengths = {9, 2, 8, 2, 2, 2, 2, 2, 2, 2, 2, 2, 7};
   const Corpus corpus = corpus_in_order(folder, lengths, /*seed=*/4);
   BatchStreamOptions options{.tokens_per_batch = 20, .seed = 4};
-  EXPECT_THAT(lengths_of(BatchStream(corpus, options).next()), ElementsAre(9, 2, 8));
+  EXPECT_THAT(BatchStream(corpus, options).next().lengths(), ElementsAre(9, 2, 8));
   options.defer_for_ranks = 2;
   BatchStream stream(corpus, options);
-  EXPECT_THAT(lengths_of(stream.next()), testing::AllOf(testing::SizeIs(10), testing::Each(2)));
+  EXPECT_THAT(stream.next().lengths(), testing::AllOf(testing::SizeIs(10), testing::Each(2)));
   EXPECT_EQ(stream.deferral().waiting, 2);
-  EXPECT_THAT(lengths_of(stream.next()), ElementsAre(9, 8));
+  EXPECT_THAT(stream.next().lengths(), ElementsAre(9, 8));
   EXPECT_EQ(stream.deferral().delay_sum, 2);  // a batch each
   // The last has nobody to wait for: its epoch ends.
-  EXPECT_THAT(lengths_of(stream.next()), ElementsAre(7));
+  EXPECT_THAT(stream.next().lengths(), ElementsAre(7));
   EXPECT_EQ(stream.epoch(), 0);
   EXPECT_EQ(stream.deferral().released, 3);
 }
@@ -278,7 +281,7 @@ TEST(BatchStream, OrderOfASeedIsFrozen) {
   const TempFolder folder;
   const Corpus corpus = numbered_corpus(folder, {1, 1, 1, 1, 1, 1});
   BatchStream stream(corpus, {.tokens_per_batch = 6, .seed = 1});
-  EXPECT_EQ(stream.next().documents, (Documents{{81}, {49}, {17}, {65}, {1}, {33}}));
+  EXPECT_EQ(read(corpus, stream.next()), (Documents{{81}, {49}, {17}, {65}, {1}, {33}}));
 }
 
 }  // namespace

@@ -76,16 +76,31 @@ void Corpus::take(DocumentSource source) {
   }
 }
 
-std::vector<int32_t> Corpus::read(size_t index) const {
-  const DocumentSource& source = documents_.at(index);
-  const std::string bytes =
-      read_file_range(source.path, source.begin, source.end, source.file_bytes);
-  std::vector<int32_t> tokens;
-  tokens.reserve(static_cast<size_t>(source.tokens));
-  if (options_.begin_token) tokens.push_back(ByteVocabulary::kBeginOfDocument);
-  for (const char byte : bytes) tokens.push_back(static_cast<unsigned char>(byte));
-  if (options_.end_token) tokens.push_back(ByteVocabulary::kEndOfDocument);
-  return tokens;
+std::string Corpus::name(size_t document) const {
+  const DocumentSource& source = documents_.at(document);
+  if (source.begin == 0 && source.end == source.file_bytes) return source.path;
+  return cat(source.path, ", bytes ", source.begin, " to ", source.end);
+}
+
+void Corpus::read_rows(size_t document, Range tokens, std::vector<int32_t>& ids) const {
+  const DocumentSource& source = documents_.at(document);
+  if (tokens.empty()) return;
+  const int64_t first = options_.begin_token ? 1 : 0;  // token of the first byte
+  const int64_t bytes = source.end - source.begin;
+  const Range inside = intersect({tokens.begin - first, tokens.end - first}, Range{0, bytes});
+  if (options_.begin_token && tokens.begin == 0) ids.push_back(ByteVocabulary::kBeginOfDocument);
+  if (!inside.empty()) {
+    const std::string text = read_file_range(source.path, source.begin + inside.begin,
+                                             source.begin + inside.end, source.file_bytes);
+    for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
+  }
+  if (tokens.end - first > bytes) ids.push_back(ByteVocabulary::kEndOfDocument);
+}
+
+std::vector<int32_t> Corpus::read(size_t document) const {
+  std::vector<int32_t> ids;
+  read_rows(document, {0, length(document)}, ids);
+  return ids;
 }
 
 std::string Corpus::summary() const {

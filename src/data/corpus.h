@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "data/token_source.h"
+
 namespace cadenza {
 
 /// The byte-level vocabulary: ids 0 .. 255 are bytes.
@@ -35,16 +37,21 @@ struct DocumentSource {
 
 /// The documents of a corpus, in an order that depends on names only (never on the file system's),
 /// the same on every rank.
-class Corpus {
+class Corpus final : public TokenSource {
  public:
   /// DataError: a path that does not exist or a glob that matches nothing, a file named explicitly
   /// that is binary (contains NUL), a corpus without documents. Binary and unreadable files found
   /// by walking a folder or by a glob are skipped and counted.
   explicit Corpus(const CorpusOptions& options);
 
-  const std::vector<DocumentSource>& documents() const { return documents_; }
-  /// Tokens of one document. DataError when the file has changed size since it was listed.
-  std::vector<int32_t> read(size_t index) const;
+  const std::vector<DocumentSource>& sources() const { return documents_; }
+  size_t documents() const override { return documents_.size(); }
+  int64_t length(size_t document) const override { return documents_.at(document).tokens; }
+  std::string name(size_t document) const override;
+  /// DataError when the file has changed size since it was listed.
+  void read_rows(size_t document, Range tokens, std::vector<int32_t>& ids) const override;
+  /// All tokens of one document.
+  std::vector<int32_t> read(size_t document) const;
   /// "1234 documents, 5678901 tokens; skipped 3 binary, 2 unreadable, 0 too short, 0 too long
   /// files"
   std::string summary() const;

@@ -32,7 +32,31 @@ TEST(Corpus, SpecialTokensStandExactlyOnceAtTheEnds) {
   EXPECT_THAT(Corpus(options).read(0), ElementsAre(kBegin, 'A', 255));
   options.end_token = true;
   EXPECT_THAT(Corpus(options).read(0), ElementsAre(kBegin, 'A', 255, kEnd));
-  EXPECT_EQ(Corpus(options).documents().at(0).tokens, 4);
+  EXPECT_EQ(Corpus(options).length(0), 4);
+}
+
+TEST(Corpus, ReadsAnyPartOfADocument) {
+  const TempFolder folder;
+  CorpusOptions options = bare({folder.write("a", "xab--cde--f")});
+  options.separator = "--";
+  for (const bool begin : {false, true}) {
+    for (const bool end : {false, true}) {
+      options.begin_token = begin;
+      options.end_token = end;
+      const Corpus corpus(options);
+      for (size_t document = 0; document < corpus.documents(); ++document) {
+        const std::vector<int32_t> whole = corpus.read(document);
+        for (int64_t first = 0; first <= corpus.length(document); ++first) {
+          for (int64_t last = first; last <= corpus.length(document); ++last) {
+            std::vector<int32_t> part;
+            corpus.read_rows(document, {first, last}, part);
+            EXPECT_EQ(part, std::vector(whole.begin() + first, whole.begin() + last))
+                << first << " to " << last;
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Corpus, ASeparatorCutsAFileAndBelongsToNoDocument) {
@@ -40,7 +64,7 @@ TEST(Corpus, ASeparatorCutsAFileAndBelongsToNoDocument) {
   CorpusOptions options = bare({folder.write("a", "ab--c----d--")});
   options.separator = "--";
   const Corpus corpus(options);
-  ASSERT_EQ(corpus.documents().size(), 3u);  // the empty one between two separators is too short
+  ASSERT_EQ(corpus.documents(), 3u);  // the empty one between two separators is too short
   EXPECT_THAT(corpus.read(0), ElementsAre('a', 'b'));
   EXPECT_THAT(corpus.read(1), ElementsAre('c'));
   EXPECT_THAT(corpus.read(2), ElementsAre('d'));

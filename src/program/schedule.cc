@@ -76,6 +76,43 @@ std::vector<Action> make_schedule(ScheduleKind kind, int layers, bool training) 
                                       : ping_pong_schedule(layers, training);
 }
 
+bool is_of_pass(Action::Kind kind) {
+  switch (kind) {
+    case Kind::kPostPlans:
+    case Kind::kReceivePlans:
+    case Kind::kShareStatus:
+    case Kind::kReduceGradients:
+    case Kind::kUpdate:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::vector<Action> step_schedule(ScheduleKind kind, int layers, int micro_batches) {
+  std::vector<Action> actions;
+  bool posted = false, received = false;
+  for (int micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
+    const bool last = micro_batch + 1 == micro_batches;
+    for (Action action : make_schedule(kind, layers, /*training=*/true)) {
+      action.micro_batch = micro_batch;
+      if (last && action.kind == Kind::kSegmentBackward) {
+        if (!posted) {
+          actions.push_back({.kind = Kind::kPostPlans, .micro_batch = micro_batch});
+          posted = true;
+        } else if (!received && action.index <= layers / 2) {
+          actions.push_back({.kind = Kind::kReceivePlans, .micro_batch = micro_batch});
+          received = true;
+        }
+      }
+      actions.push_back(action);
+    }
+  }
+  for (const Kind of_step : {Kind::kShareStatus, Kind::kReduceGradients, Kind::kUpdate})
+    actions.push_back({.kind = of_step, .micro_batch = micro_batches - 1});
+  return actions;
+}
+
 std::string to_string(const Action& action) {
   const char* name = "";
   switch (action.kind) {
@@ -103,6 +140,16 @@ std::string to_string(const Action& action) {
     case Kind::kSegmentBackward:
       name = "segment_backward";
       break;
+    case Kind::kPostPlans:
+      return "post_plans";
+    case Kind::kReceivePlans:
+      return "receive_plans";
+    case Kind::kShareStatus:
+      return "share_status";
+    case Kind::kReduceGradients:
+      return "reduce_gradients";
+    case Kind::kUpdate:
+      return "update";
   }
   return cat(action.nano_batch == kA ? 'A' : 'B', ' ', name, ' ', action.index);
 }

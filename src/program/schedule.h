@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,17 @@ struct Action {
     kAttendBackward,   // receive them, attend backward, send dQ, dK, dV
     kSumGradients,     // receive dQ, dK, dV, sum
     kSegmentBackward,  // index = segment
+    // Of a whole step, once:
+    kPostPlans,     // rank 0 posts the next step's plans to the others
+    kReceivePlans,  // they arrive; verifying and compiling them begins
+    kShareStatus,   // losses and troubles of all ranks: nobody goes on unless all are well
+    kReduceGradients,
+    kUpdate,  // of the weights
   };
   Kind kind = Kind::kSegmentForward;
   int index = 0;
   int nano_batch = 0;
+  int micro_batch = 0;
 
   bool operator==(const Action&) const = default;
 };
@@ -39,7 +47,16 @@ enum class ScheduleKind { kPlain, kPingPong };
 const char* schedule_name(ScheduleKind kind);  // "plain", "ping-pong"
 std::vector<Action> make_schedule(ScheduleKind kind, int layers, bool training);
 
-/// "A segment_forward 0": nano-batch, what is done, segment or layer.
+/// A whole step: the passes of its micro-batches one after the other, then status, reduction and
+/// update. The next step's plans travel inside the last micro-batch: rank 0 posts them when its
+/// forward is done, the others take them in the middle of their backward, so that nobody waits.
+std::vector<Action> step_schedule(ScheduleKind kind, int layers, int micro_batches);
+
+/// True for the actions of a pass over a micro-batch.
+bool is_of_pass(Action::Kind kind);
+
+/// "A segment_forward 0": nano-batch, what is done, segment or layer; "update" and the like for
+/// those of a whole step.
 std::string to_string(const Action& action);
 
 }  // namespace cadenza

@@ -1,16 +1,18 @@
 #include "step/nano_batch_pass.h"
 
 #include "base/check.h"
+#include "base/error.h"
 
 namespace cadenza {
 
 NanoBatchPass::NanoBatchPass(AttentionContext& context, Segments& model, const AttentionSpec& spec,
-                             const Pass& pass, const NanoBatch& nano_batch, Tag first_tag)
+                             const NanoBatch& nano_batch, double loss_scale, bool training,
+                             Tag first_tag)
     : clock_(context.clock),
       layers_(model.layers()),
-      training_(pass.training),
-      run_(model.start(nano_batch.tokens, pass.loss_scale, pass.training)),
-      attention_(context, spec, nano_batch.programs, pass.training, first_tag) {
+      training_(training),
+      run_(model.start(nano_batch.tokens, loss_scale, training)),
+      attention_(context, spec, nano_batch.programs, training, first_tag) {
   CADENZA_CHECK(attention_.home_rows() == nano_batch.tokens.rows(), attention_.home_rows(),
                 " rows, ", nano_batch.tokens.rows(), " tokens");
 }
@@ -34,6 +36,8 @@ void NanoBatchPass::execute(const Action& action) {
       return attention_.sum_gradients(action.index);
     case Kind::kSegmentBackward:
       return segment_backward(action.index);
+    default:
+      throw InternalError(cat("[step] ", to_string(action), " is no action of a pass"));
   }
 }
 

@@ -11,7 +11,7 @@ namespace cadenza {
 class NanoBatchPass {
  public:
   NanoBatchPass(AttentionContext& context, Segments& model, const AttentionSpec& spec,
-                const Pass& pass, const NanoBatch& nano_batch, Tag first_tag);
+                const NanoBatch& nano_batch, double loss_scale, bool training, Tag first_tag);
   Tag end_tag() const { return attention_.end_tag(); }
   void carry_from(NanoBatchPass& first) { attention_.carry_from(first.attention_); }
 

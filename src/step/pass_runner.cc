@@ -1,10 +1,6 @@
 #include "step/pass_runner.h"
 
-#include <memory>
-
-#include "base/check.h"
-#include "base/interrupt.h"
-#include "step/nano_batch_pass.h"
+#include "step/running_pass.h"
 
 namespace cadenza {
 
@@ -21,23 +17,9 @@ AttentionSpec attention_spec(const Segments& model, const ExchangeOptions& optio
 }
 
 std::vector<NanoBatchResult> PassRunner::run(const Pass& pass) {
-  std::vector<std::unique_ptr<NanoBatchPass>> passes;
-  Tag first_tag = kFirstAttentionTag;
-  for (const NanoBatch& nano_batch : pass.nano_batches) {
-    passes.push_back(
-        std::make_unique<NanoBatchPass>(context_, model_, spec_, pass, nano_batch, first_tag));
-    first_tag = passes.back()->end_tag();
-  }
-  if (passes.size() == 2) passes[1]->carry_from(*passes[0]);
-  for (const Action& action : pass.schedule) {
-    throw_if_interrupted();
-    const auto index = static_cast<size_t>(action.nano_batch);
-    CADENZA_CHECK(index < passes.size(), to_string(action), " of ", passes.size(), " nano-batches");
-    passes[index]->execute(action);
-  }
-  std::vector<NanoBatchResult> results;
-  for (const auto& finished : passes) results.push_back(finished->result());
-  return results;
+  RunningPass running(context_, model_, spec_, pass.nano_batches, pass.loss_scale, pass.training);
+  for (const Action& action : pass.schedule) running.execute(action);
+  return running.results();
 }
 
 }  // namespace cadenza

@@ -121,9 +121,6 @@ TEST(PassRunner, RankThatDiesEndsTheOthersAndIsNamed) {
   RecordedModel model(batch, kLayers, kHeads, kKvHeads, kHeadDim, 3);
   std::vector<std::string> messages(3);
   spawn_ranks(3, [&](Group& group) {
-    const VerifiedPlan agreed =
-        agree_on_plan(group, group.rank() == 0 ? std::optional<Plan>(plan) : std::nullopt,
-                      Deadline::after_seconds(kDeadlineSeconds));
     if (group.rank() == 2) {
       group.leave("out of coffee");
       return;
@@ -132,7 +129,7 @@ TEST(PassRunner, RankThatDiesEndsTheOthersAndIsNamed) {
     LaneClock clock;
     AttentionContext context{group, *backend, clock, kDeadlineSeconds};
     try {
-      const auto programs = compile_plan(agreed, kHeads, kKvHeads);
+      const auto programs = compile_plan(verify_plan(plan), kHeads, kKvHeads);
       const RankTokens tokens = recorded_tokens(plan.batch, group.rank());
       const auto schedule = plain_schedule(kLayers, true);
       const auto rank = static_cast<size_t>(group.rank());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/agree_on_plan.h"
+#include "core/verify_plan.h"
 #include "planner/strategy.h"
 #include "step/pass_runner.h"
 #include "step/recorded_model.h"
@@ -72,7 +72,6 @@ inline void run_plans(const std::vector<NanoPlan>& plans,
                       const std::function<Segments&(Rank)>& model_of,
                       const ExchangeOptions& options = {}) {
   spawn_ranks(plans.front().plan.servers, [&](Group& group) {
-    const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
     const Rank rank = group.rank();
     const ModelShape shape{kHeads, kKvHeads, kHeadDim, model_of(rank).dtype(),
                            options.gradient_dtype};
@@ -80,9 +79,7 @@ inline void run_plans(const std::vector<NanoPlan>& plans,
     std::vector<RankTokens> tokens;
     int64_t sent = 0;
     for (const NanoPlan& nano : plans) {
-      const VerifiedPlan agreed =
-          agree_on_plan(group, rank == 0 ? std::optional<Plan>(nano.plan) : std::nullopt, deadline);
-      programs.push_back(compile_plan(agreed, kHeads, kKvHeads, rank));
+      programs.push_back(compile_plan(verify_plan(nano.plan), kHeads, kKvHeads, rank));
       tokens.push_back(tokens_of(nano, rank));
       sent += kLayers * sent_bytes(programs.back(), shape, options.inputs).total();
     }

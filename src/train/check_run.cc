@@ -10,7 +10,7 @@
 namespace cadenza {
 
 void check_documents_fit(const TrainConfig& config, const Corpus& corpus, int ranks) {
-  const auto& documents = corpus.documents();
+  const auto& documents = corpus.sources();
   const auto longest = std::ranges::max_element(documents, {}, &DocumentSource::tokens);
   // One that is longer than a batch is cut there.
   const int64_t tokens = std::min(longest->tokens, ranks * config.tokens_per_rank);

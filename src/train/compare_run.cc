@@ -24,7 +24,8 @@ std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig&
   std::vector<std::unique_ptr<Trainer>> trainers;
   std::vector<StrategySteps> results;
   for (const std::string& strategy : config.compare_strategies) {
-    trainers.push_back(std::make_unique<Trainer>(*rank.group, *rank.backend, config, strategy));
+    trainers.push_back(
+        std::make_unique<Trainer>(*rank.group, *rank.backend, config, strategy, corpus));
     results.push_back({strategy, {}});
   }
   RunFolder folder(*rank.group, config.folder, made_by, config.deadline_seconds);

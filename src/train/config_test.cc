@@ -311,7 +311,7 @@ TEST(TrainConfig, TheDemoIsValid) {
   const std::string path = CADENZA_SOURCE_DIR "/examples/demo.toml";
   const TrainConfig config = read_train_config(path, {"data.paths=docs"});
   EXPECT_EQ(config.strategy, "cad");
-  EXPECT_THAT(config.compare_strategies, ElementsAre("home", "cad"));
+  EXPECT_THAT(config.compare_strategies, ElementsAre("packed", "per_document_cp", "cad"));
   EXPECT_LT(config.model.num_key_value_heads, config.model.num_attention_heads);
   EXPECT_EQ(config.model.resolved_head_dim(), 64);
 }

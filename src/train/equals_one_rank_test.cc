@@ -7,7 +7,8 @@
 #include <tuple>
 
 #include "comm/collectives.h"
-#include "engine/agree_on_plan.h"
+#include "core/verify_plan.h"
+#include "data/memory_tokens.h"
 #include "model/llama.h"
 #include "planner/nano_batches.h"
 #include "planner/strategy.h"
@@ -103,10 +104,15 @@ LossAndGradients run_rank(Group& group, const std::vector<NanoPlan>& plans, int6
   std::vector<RankProgram> programs;
   std::vector<RankTokens> tokens;
   for (const NanoPlan& nano : plans) {
-    const VerifiedPlan agreed = agree_on_plan(
-        group, group.rank() == 0 ? std::optional<Plan>(nano.plan) : std::nullopt, deadline);
+    const VerifiedPlan agreed = verify_plan(nano.plan);
     programs.push_back(compile_plan(agreed, model->heads(), model->kv_heads(), group.rank()));
-    tokens.push_back(rank_tokens(agreed.plan().batch, nano.documents, group.rank()));
+    MemoryTokens source;
+    std::vector<DocumentHandle> handles;
+    for (const auto& ids : nano.documents) {
+      source.add({ids});
+      handles.push_back(source.whole(handles.size()));
+    }
+    tokens.push_back(read_rank_tokens(source, handles, nano.plan.batch, group.rank()));
   }
   if (plans.size() == 2) link_carried_rows(plans[0].plan.batch, group.rank(), programs[1]);
   std::vector<NanoBatch> nano_batches;

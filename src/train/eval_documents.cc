@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <utility>
 
 #include "base/cat.h"
 #include "base/error.h"
@@ -10,19 +11,19 @@
 namespace cadenza {
 namespace {
 
-EvalDocuments documents_from_json(const std::string& path, int64_t vocab_size) {
+MemoryTokens documents_from_json(const std::string& path, int64_t vocab_size) {
   const Json json = parse_json(read_file(path), path);
   if (!json.is_object() || !json.contains("documents") || !json["documents"].is_array()) {
     throw DataError(cat("[eval] ", path, R"(: expected {"documents": [[token ids], ...]})"));
   }
-  EvalDocuments result;
+  MemoryTokens result;
   for (const Json& ids : json["documents"]) {
-    const std::string place = cat(path, ": documents[", result.documents.size(), "]");
+    const std::string place = cat(path, ": documents[", result.documents(), "]");
     if (!ids.is_array() || ids.empty()) {
       throw DataError(cat("[eval] ", place, ": expected a list of at least one token id, got ",
                           ids.dump().substr(0, 40)));
     }
-    std::vector<int32_t>& document = result.documents.emplace_back();
+    std::vector<int32_t> document;
     for (const Json& id : ids) {
       if (!id.is_number_integer() || id.get<int64_t>() < 0 || id.get<int64_t>() >= vocab_size) {
         throw DataError(cat("[eval] ", place, "[", document.size(),
@@ -31,12 +32,12 @@ EvalDocuments documents_from_json(const std::string& path, int64_t vocab_size) {
       }
       document.push_back(id.get<int32_t>());
     }
-    result.names.push_back(place);
+    result.add({std::move(document), place});
   }
   return result;
 }
 
-EvalDocuments documents_from_text(const std::string& path, int64_t vocab_size) {
+MemoryTokens documents_from_text(const std::string& path, int64_t vocab_size) {
   if (vocab_size < ByteVocabulary::kSize) {
     throw DataError(cat("[eval] text is read by the byte-level vocabulary of ",
                         ByteVocabulary::kSize, " tokens, but the checkpoint has ", vocab_size,
@@ -45,21 +46,20 @@ EvalDocuments documents_from_text(const std::string& path, int64_t vocab_size) {
   CorpusOptions options;
   options.paths = {path};
   const Corpus corpus(options);
-  EvalDocuments result;
-  for (size_t i = 0; i < corpus.documents().size(); ++i) {
-    result.documents.push_back(corpus.read(i));
-    result.names.push_back(corpus.documents()[i].path);
+  MemoryTokens result;
+  for (size_t i = 0; i < corpus.documents(); ++i) {
+    result.add({corpus.read(i), corpus.name(i)});
   }
   return result;
 }
 
 }  // namespace
 
-EvalDocuments read_eval_documents(const std::string& path, int64_t vocab_size) {
+MemoryTokens read_eval_documents(const std::string& path, int64_t vocab_size) {
   const bool json = std::filesystem::path(path).extension() == ".json";
-  EvalDocuments result =
+  MemoryTokens result =
       json ? documents_from_json(path, vocab_size) : documents_from_text(path, vocab_size);
-  if (result.documents.empty()) throw DataError(cat("[eval] ", path, " holds no document"));
+  if (result.documents() == 0) throw DataError(cat("[eval] ", path, " holds no document"));
   return result;
 }
 

@@ -9,30 +9,29 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "comm/collectives.h"
-#include "data/batch_stream.h"
+#include "data/memory_tokens.h"
+#include "engine/plan_ahead.h"
 #include "model/safetensors.h"
 #include "program/schedule.h"
 #include "step/pass_runner.h"
 #include "train/gradient_reducer.h"
-#include "train/planned_batch.h"
 #include "train/rank_tokens.h"
 
 namespace cadenza {
 namespace {
 
 /// Consecutive documents up to `capacity` tokens; one that is longer stands alone.
-std::vector<TokenBatch> group_documents(const EvalDocuments& input, int64_t capacity) {
-  std::vector<TokenBatch> batches;
+std::vector<DocumentBatch> group_documents(const MemoryTokens& input, int64_t capacity) {
+  std::vector<DocumentBatch> batches;
   int64_t room = 0;
-  for (size_t i = 0; i < input.documents.size(); ++i) {
-    const auto length = static_cast<int64_t>(input.documents[i].size());
+  for (size_t i = 0; i < input.documents(); ++i) {
+    const int64_t length = input.length(i);
     if (batches.empty() || length > room) {
       batches.emplace_back();
       room = capacity;
     }
     room -= length;
-    batches.back().documents.push_back(input.documents[i]);
-    batches.back().names.push_back(input.names[i]);
+    batches.back().documents.push_back(input.whole(i));
   }
   return batches;
 }
@@ -44,23 +43,25 @@ std::string bytes_of(const std::vector<float>& values) {
 using DocumentLosses = std::vector<std::vector<std::optional<float>>>;
 
 /// NumericError naming the first token whose loss is not finite. All ranks hold all losses.
-void refuse_not_finite(const TokenBatch& tokens, const DocumentLosses& by_document) {
+void refuse_not_finite(const MemoryTokens& source, const DocumentBatch& tokens,
+                       const DocumentLosses& by_document) {
   for (size_t document = 0; document < by_document.size(); ++document) {
     const auto& losses = by_document[document];
     const auto bad = std::ranges::find_if(
         losses, [](const std::optional<float>& loss) { return loss && !std::isfinite(*loss); });
     if (bad == losses.end()) continue;
     throw NumericError(cat("[eval] the loss of token ", bad - losses.begin(), " of document ",
-                           tokens.names[document],
+                           name_of(source, tokens.documents[document]),
                            " is not finite; look at the checkpoint's weights"));
   }
 }
 
 /// Puts every rank's row losses back in document order and appends them to the result.
-void append_losses(const Batch& batch, const TokenBatch& tokens,
+void append_losses(const Batch& batch, const MemoryTokens& source, const DocumentBatch& tokens,
                    const std::vector<std::string>& rank_losses, EvalResult& result) {
   DocumentLosses by_document;
-  for (const auto& document : tokens.documents) by_document.emplace_back(document.size());
+  for (const int64_t length : tokens.lengths())
+    by_document.emplace_back(static_cast<size_t>(length));
   for (size_t rank = 0; rank < rank_losses.size(); ++rank) {
     for (const LocalShard& shard : local_shards(batch, static_cast<Rank>(rank))) {
       auto& losses = by_document[static_cast<size_t>(shard.document)];
@@ -76,7 +77,7 @@ void append_losses(const Batch& batch, const TokenBatch& tokens,
       }
     }
   }
-  refuse_not_finite(tokens, by_document);
+  refuse_not_finite(source, tokens, by_document);
   for (const auto& losses : by_document) {
     result.per_token_loss.insert(result.per_token_loss.end(), losses.begin(), losses.end());
   }
@@ -93,16 +94,16 @@ void write_gradients(LlamaModel& model, const std::string& path) {
 
 }  // namespace
 
-EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocuments& documents,
+EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const MemoryTokens& documents,
                     const EvalOptions& options) {
   Group& group = *rank.group;
   const auto deadline = [&] { return Deadline::after_seconds(options.deadline_seconds); };
   const bool training = !options.gradients_path.empty();
-  const std::vector<TokenBatch> batches =
+  const std::vector<DocumentBatch> batches =
       group_documents(documents, options.tokens_per_rank * group.size());
   EvalResult result;
-  for (const TokenBatch& batch : batches) {
-    result.valid_targets += batch.targets();
+  for (const DocumentBatch& batch : batches) {
+    result.valid_targets += batch.targets(documents);
     result.tokens += batch.tokens();
   }
   const double loss_scale =
@@ -114,24 +115,25 @@ EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocument
   std::ranges::fill(model.flat_gradients(), 0.0f);
 
   double loss_sum = 0;
-  for (const TokenBatch& batch : batches) {
+  for (const DocumentBatch& batch : batches) {
     throw_if_interrupted();
-    const PlannedBatch planned =
-        plan_batch(group, batch,
-                   {.strategy = find_strategy(options.strategy),
-                    .shape = {.heads = model.heads(),
-                              .kv_heads = model.kv_heads(),
-                              .head_dim = model.head_dim(),
-                              .dtype = model.dtype()},
-                    .tolerance = options.tolerance,
-                    .tokens_per_rank = (batch.tokens() + group.size() - 1) / group.size(),
-                    .deadline_seconds = options.deadline_seconds});
-    const std::vector<NanoBatchResult> results = runner.run({.nano_batches = planned.to_run(),
-                                                             .schedule = schedule,
-                                                             .loss_scale = loss_scale,
-                                                             .training = training});
+    const PlanSettings settings{
+        .strategy = find_strategy(options.strategy),
+        .shape = attention_spec(model).shape,
+        .tolerance = options.tolerance,
+        .tokens_per_rank = (batch.tokens() + group.size() - 1) / group.size(),
+        .deadline_seconds = options.deadline_seconds};
+    const std::vector<AgreedBatch> agreed = PlanAhead(group, settings).take({batch.lengths()});
+    const AgreedNanoBatch& nano = agreed.front().nano_batches.front();
+    const RankTokens tokens =
+        read_rank_tokens(documents, batch.documents, nano.batch(), group.rank());
+    const std::vector<NanoBatchResult> results =
+        runner.run({.nano_batches = {{nano.programs, tokens}},
+                    .schedule = schedule,
+                    .loss_scale = loss_scale,
+                    .training = training});
     const auto rank_losses = all_gather(group, bytes_of(results.front().row_losses), deadline());
-    append_losses(planned.nano_batches.front().plan.plan().batch, batch, rank_losses, result);
+    append_losses(nano.batch(), documents, batch, rank_losses, result);
   }
   for (const auto& loss : result.per_token_loss) loss_sum += loss.value_or(0.0f);
   result.loss_mean = loss_sum * loss_scale;

@@ -5,21 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "data/memory_tokens.h"
 #include "model/llama.h"
 #include "train/rank_environment.h"
 
 namespace cadenza {
 
-/// Documents to evaluate; none is cut.
-struct EvalDocuments {
-  std::vector<std::vector<int32_t>> documents;
-  std::vector<std::string> names;
-};
-
 /// Reads {"documents": [[ids], ...]} where the file ends in .json, else text (a file, folder or
 /// glob) by the byte-level vocabulary. DataError naming document and place for an empty document or
-/// an id outside the vocabulary.
-EvalDocuments read_eval_documents(const std::string& path, int64_t vocab_size);
+/// an id outside the vocabulary. None is cut.
+MemoryTokens read_eval_documents(const std::string& path, int64_t vocab_size);
 
 struct EvalOptions {
   std::string strategy = "cad";
@@ -41,7 +36,7 @@ struct EvalResult {
 
 /// Mean loss of the model over the documents, on the ranks that were joined; with gradients_path,
 /// the gradient of that mean, written by rank 0 under the checkpoint's tensor names.
-EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const EvalDocuments& documents,
+EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const MemoryTokens& documents,
                     const EvalOptions& options);
 
 }  // namespace cadenza

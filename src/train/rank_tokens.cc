@@ -1,22 +1,32 @@
 #include "train/rank_tokens.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace cadenza {
 
-RankTokens rank_tokens(const Batch& batch, const std::vector<std::vector<int32_t>>& documents,
-                       Rank rank) {
+RankTokens read_rank_tokens(const TokenSource& source, const std::vector<DocumentHandle>& handles,
+                            const Batch& batch, Rank rank) {
   RankTokens tokens;
+  std::vector<int32_t> ids;
   for (const LocalShard& shard : local_shards(batch, rank)) {
-    const std::vector<int32_t>& ids = documents[static_cast<size_t>(shard.document)];
-    const auto length = static_cast<int64_t>(ids.size());
-    CADENZA_CHECK(shard.rows.end <= length, "document ", shard.document);
+    const DocumentHandle& handle = handles.at(static_cast<size_t>(shard.document));
+    CADENZA_CHECK(shard.rows.end <= handle.tokens.size(), "document ", shard.document);
+    const int64_t first = handle.tokens.begin;  // of the source's document
+    // One more than the rows, if the document goes on: the last row's target.
+    const Range read{first + shard.rows.begin,
+                     std::min(first + shard.rows.end + 1, handle.tokens.end)};
+    ids.clear();
+    source.read_rows(handle.document, read, ids);
+    CADENZA_CHECK(static_cast<int64_t>(ids.size()) == read.size(), "document ", shard.document);
     for (int64_t position = shard.rows.begin; position < shard.rows.end; ++position) {
-      const bool last = position + 1 == length;
-      tokens.ids.push_back(ids[static_cast<size_t>(position)]);
+      const auto row = static_cast<size_t>(position - shard.rows.begin);
+      const bool has_target =
+          row + 1 < ids.size() && source.is_target(handle.document, first + position + 1);
+      tokens.ids.push_back(ids[row]);
       tokens.positions.push_back(position);
-      tokens.targets.push_back(last ? RankTokens::kNoTarget
-                                    : ids[static_cast<size_t>(position) + 1]);
+      tokens.targets.push_back(has_target ? ids[row + 1] : RankTokens::kNoTarget);
     }
   }
   return tokens;

@@ -4,15 +4,17 @@
 #include <vector>
 
 #include "core/batch.h"
+#include "data/token_source.h"
 #include "step/segments.h"
 
 namespace cadenza {
 
-/// The rows of one rank, in the order of its home layout: ids, positions inside the document (also
-/// in shards that start inside it), and as target the next token of the same document. `documents`
-/// are the batch's tokens, whole.
-RankTokens rank_tokens(const Batch& batch, const std::vector<std::vector<int32_t>>& documents,
-                       Rank rank);
+/// Reads the rows of one rank, in the order of its home layout, and nothing else: ids, positions
+/// inside the document (also in shards that start inside it), and as target the next token of the
+/// same document, if it is one to learn. `handles`: the documents of the plan's batch, in its
+/// order.
+RankTokens read_rank_tokens(const TokenSource& source, const std::vector<DocumentHandle>& handles,
+                            const Batch& batch, Rank rank);
 
 /// The document and position of a rank's row.
 struct RowPlace {

@@ -66,7 +66,7 @@ void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& mad
   check_documents_fit(config, corpus, rank.group->size());
   check_ranks_agree(*rank.group, config, corpus);
   BatchStream stream(corpus, stream_options(config, rank.group->size()));
-  Trainer trainer(*rank.group, *rank.backend, config, config.strategy);
+  Trainer trainer(*rank.group, *rank.backend, config, config.strategy, corpus);
   RunFolder folder(*rank.group, config.folder, made_by, config.deadline_seconds);
   if (speaks) {
     log_info(cat("corpus: ", corpus.summary()));

@@ -12,7 +12,7 @@ void train_run(RankEnvironment& rank, const TrainConfig& config, const Json& mad
 
 /// What one step reads of the stream, and where the stream was then.
 struct StepInput {
-  std::vector<TokenBatch> batches;  // micro-batches
+  std::vector<DocumentBatch> batches;  // micro-batches
   int64_t epoch = 0;
   Json deferral;
 };

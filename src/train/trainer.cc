@@ -31,11 +31,22 @@ std::unique_ptr<LlamaModel> build_model(const TrainConfig& config) {
 }
 
 ModelShape shape_of(const LlamaModel& model, const TrainConfig& config) {
-  return {.heads = model.heads(),
-          .kv_heads = model.kv_heads(),
-          .head_dim = model.head_dim(),
-          .dtype = model.dtype(),
-          .grad_dtype = config.gradient_exchange_dtype};
+  return attention_spec(model, {.gradient_dtype = config.gradient_exchange_dtype}).shape;
+}
+
+/// The masks of the model's kinds of layers, and how many layers have each.
+std::vector<LayerKind> kinds_of(const Segments& model) {
+  std::vector<LayerKind> kinds;
+  for (const Mask& mask : model.masks()) kinds.push_back({mask, 0});
+  for (int layer = 0; layer < model.layers(); ++layer)
+    kinds.at(static_cast<size_t>(model.softmax(layer).kind)).share += 1.0 / model.layers();
+  return kinds;
+}
+
+StepLengths lengths_of(const std::vector<DocumentBatch>& micro_batches) {
+  StepLengths lengths;
+  for (const DocumentBatch& batch : micro_batches) lengths.push_back(batch.lengths());
+  return lengths;
 }
 
 }  // namespace
@@ -56,7 +67,7 @@ int64_t StepReport::sent_bytes() const {
 }
 
 Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config,
-                 const std::string& strategy)
+                 const std::string& strategy, const TokenSource& source)
     : group_(group),
       config_(config),
       strategy_name_(strategy),
@@ -67,8 +78,10 @@ Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config,
       context_{group, backend, clock_, config.deadline_seconds},
       runner_(context_, *model_,
               {.gradient_dtype = config.gradient_exchange_dtype, .inputs = config.kv_reuse}),
+      source_(source),
       plan_settings_{.strategy = find_strategy(strategy),
                      .shape = shape_of(*model_, config),
+                     .kinds = kinds_of(*model_),
                      .tolerance = config.tolerance,
                      .tokens_per_rank = config.tokens_per_rank,
                      .capacity = config.capacity,
@@ -76,8 +89,7 @@ Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config,
                      .cost = read_cost_model(config.cost_model, shape_of(*model_, config)),
                      .schedule = config.schedule,
                      .servers_per_node = config.servers_per_node},
-      ahead_(plan_settings_, group.size()),
-      schedule_(make_schedule(config.schedule, model_->layers(), /*training=*/true)),
+      ahead_(group, plan_settings_),
       learning_rate_{.peak = config.learning_rate,
                      .minimum = config.min_learning_rate,
                      .warmup_steps = config.warmup_steps,
@@ -91,35 +103,133 @@ Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config,
   static_bytes_ = MemoryCounter::current_bytes() - static_bytes_;
 }
 
-StepReport Trainer::step(const std::vector<TokenBatch>& micro_batches) {
+/// One step while it runs.
+class Trainer::Step final : public StepParts {
+ public:
+  /// `other_bytes`: memory of others in this process, which is no part of the step's peak.
+  Step(Trainer& trainer, const std::vector<DocumentBatch>& micro_batches, int64_t other_bytes,
+       StepReport& report)
+      : trainer_(trainer),
+        micro_batches_(micro_batches),
+        other_bytes_(other_bytes),
+        report_(report) {}
+
+  /// Losses and gradients are means over targets; without any they are 0.
+  double loss_scale() const {
+    return report_.targets > 0 ? 1.0 / static_cast<double>(report_.targets) : 0.0;
+  }
+
+  /// The plans: made while the step before ran, if they were begun with.
+  void take_plans() {
+    const LaneClock::Scope planning(trainer_.clock_, Lane::kPlan);
+    {
+      const Stopwatch waiting(report_.plan_wait_seconds);
+      agreed_ = trainer_.ahead_.take(lengths_of(micro_batches_));
+    }
+    for (const AgreedBatch& batch : agreed_) {
+      report_.plan_seconds += batch.plan_seconds;
+      status_.predicted_attention += batch.predicted_attention;
+      for (const AgreedNanoBatch& nano : batch.nano_batches)
+        report_.plan_hashes.push_back(nano.plans.front().hash());
+    }
+    if (!trainer_.next_.empty()) trainer_.ahead_.begin(trainer_.next_);
+    trainer_.next_.clear();
+  }
+
+  std::vector<NanoBatch> begin_micro_batch(int micro_batch) override {
+    const auto index = static_cast<size_t>(micro_batch);
+    tokens_.clear();
+    for (const AgreedNanoBatch& nano : agreed_[index].nano_batches) {
+      std::vector<DocumentHandle> handles;
+      for (const int document : nano.documents)
+        handles.push_back(micro_batches_[index].documents[static_cast<size_t>(document)]);
+      tokens_.push_back(
+          read_rank_tokens(trainer_.source_, handles, nano.batch(), trainer_.group_.rank()));
+    }
+    std::vector<NanoBatch> nano_batches;
+    for (size_t i = 0; i < tokens_.size(); ++i)
+      nano_batches.push_back({agreed_[index].nano_batches[i].programs, tokens_[i]});
+    return nano_batches;
+  }
+
+  void end_micro_batch(int micro_batch, const std::vector<NanoBatchResult>& results) override {
+    const auto index = static_cast<size_t>(micro_batch);
+    for (size_t i = 0; i < results.size(); ++i) {
+      for (const float loss : results[i].row_losses) status_.loss_sum += loss;
+      if (!status_.trouble.empty()) continue;
+      status_.trouble = trainer_.describe_bad_loss(agreed_[index].nano_batches[i],
+                                                   micro_batches_[index], results[i]);
+    }
+  }
+
+  void post_plans() override {
+    const LaneClock::Scope planning(trainer_.clock_, Lane::kPlan);
+    trainer_.ahead_.post();
+  }
+
+  void receive_plans() override {
+    const LaneClock::Scope planning(trainer_.clock_, Lane::kPlan);
+    trainer_.ahead_.receive();
+  }
+
+  /// Nobody goes on unless all have finished their passes, and nothing is wrong on any.
+  void share_status() override {
+    if (status_.trouble.empty()) status_.trouble = trainer_.describe_bad_gradient();
+    status_.peak_memory_bytes = MemoryCounter::peak_bytes() - other_bytes_;
+    const LaneClock::Scope waiting(trainer_.clock_, Lane::kImbalanceWait);
+    const std::vector<RankStatus> all =
+        exchange_status(trainer_.group_, status_, trainer_.deadline());
+    trainer_.stop_if_not_finite(all);
+    double loss_sum = 0;
+    for (const RankStatus& theirs : all) {
+      loss_sum += theirs.loss_sum;
+      report_.rank_predicted_attention.push_back(theirs.predicted_attention);
+      report_.rank_peak_memory_bytes.push_back(theirs.peak_memory_bytes);
+    }
+    report_.loss = loss_sum * loss_scale();
+  }
+
+  void reduce_gradients() override {
+    if (report_.targets > 0) trainer_.reduce(report_);
+  }
+
+  void update() override {
+    if (report_.targets == 0) return;
+    const LaneClock::Scope updating(trainer_.clock_, Lane::kUpdate);
+    report_.learning_rate = trainer_.learning_rate_.at(trainer_.steps_done_);
+    trainer_.optimizer_->step(report_.learning_rate);
+    trainer_.reducer_->publish(trainer_.model_->flat_parameters(), trainer_.deadline());
+    report_.updated = true;
+  }
+
+ private:
+  Trainer& trainer_;
+  const std::vector<DocumentBatch>& micro_batches_;
+  const int64_t other_bytes_;
+  StepReport& report_;
+  std::vector<AgreedBatch> agreed_;  // by micro-batch
+  std::vector<RankTokens> tokens_;   // of the one that runs, by nano-batch
+  RankStatus status_;
+};
+
+StepReport Trainer::step(const std::vector<DocumentBatch>& micro_batches) {
   StepReport report{.step = steps_done_ + 1};
-  for (const TokenBatch& batch : micro_batches) {
+  for (const DocumentBatch& batch : micro_batches) {
     report.tokens += batch.tokens();
-    report.targets += batch.targets();
+    report.targets += batch.targets(source_);
     report.documents += static_cast<int64_t>(batch.documents.size());
   }
+  const std::vector<Action> schedule =
+      step_schedule(config_.schedule, model_->layers(), static_cast<int>(micro_batches.size()));
   barrier(group_, deadline());
   const int64_t other_bytes = MemoryCounter::current_bytes() - static_bytes_;
   MemoryCounter::reset_peak();
   clock_.restart();
   context_.sent_bytes = 0;
-  RankStatus status;
-  const double loss_scale = report.targets > 0 ? 1.0 / static_cast<double>(report.targets) : 0.0;
   std::ranges::fill(model_->flat_gradients(), 0.0f);
-  std::vector<std::optional<MadePlans>> plans = plans_of(micro_batches, report);
-  for (size_t i = 0; i < micro_batches.size(); ++i)
-    run_micro_batch(micro_batches[i], std::move(plans[i]), loss_scale, status, report);
-  if (status.trouble.empty()) status.trouble = describe_bad_gradient();
-  status.peak_memory_bytes = MemoryCounter::peak_bytes() - other_bytes;
-
-  double loss_sum = 0;
-  for (const RankStatus& theirs : share_status(status)) {
-    loss_sum += theirs.loss_sum;
-    report.rank_predicted_attention.push_back(theirs.predicted_attention);
-    report.rank_peak_memory_bytes.push_back(theirs.peak_memory_bytes);
-  }
-  report.loss = loss_sum * loss_scale;
-  if (report.targets > 0) update(report);
+  Step step(*this, micro_batches, other_bytes, report);
+  step.take_plans();
+  runner_.run(schedule, step.loss_scale(), step);
   const RankTimes times{clock_.times(), context_.sent_bytes};
   report.seconds = times.lanes.total();
   report.rank_times = exchange_times(group_, times, deadline());
@@ -127,64 +237,22 @@ StepReport Trainer::step(const std::vector<TokenBatch>& micro_batches) {
   return report;
 }
 
-/// All ranks pass only if all have finished their passes, and nothing is wrong on any.
-std::vector<RankStatus> Trainer::share_status(const RankStatus& status) {
-  const LaneClock::Scope waiting(clock_, Lane::kImbalanceWait);
-  std::vector<RankStatus> all = exchange_status(group_, status, deadline());
-  stop_if_not_finite(all);
-  return all;
+void Trainer::plan_ahead(const std::vector<DocumentBatch>& micro_batches) {
+  next_ = lengths_of(micro_batches);
 }
 
-void Trainer::plan_ahead(const std::vector<TokenBatch>& micro_batches) {
-  if (group_.rank() == 0) next_ = micro_batches;
-}
-
-std::vector<std::optional<MadePlans>> Trainer::plans_of(
-    const std::vector<TokenBatch>& micro_batches, StepReport& report) {
-  std::vector<std::optional<MadePlans>> plans(micro_batches.size());
-  if (group_.rank() != 0) return plans;
-  const LaneClock::Scope planning(clock_, Lane::kPlan);
-  {
-    const Stopwatch watch(report.plan_wait_seconds);
-    std::vector<MadePlans> made = ahead_.take(micro_batches);
-    std::move(made.begin(), made.end(), plans.begin());
-  }
-  if (!next_.empty()) ahead_.begin(next_);
-  next_.clear();
-  return plans;
-}
-
-void Trainer::run_micro_batch(const TokenBatch& batch, std::optional<MadePlans> made,
-                              double loss_scale, RankStatus& status, StepReport& report) {
-  const PlannedBatch planned = [&] {
-    const LaneClock::Scope planning(clock_, Lane::kPlan);
-    return plan_batch(group_, batch, plan_settings_, std::move(made));
-  }();
-  report.plan_seconds += planned.plan_seconds;
-  status.predicted_attention += planned.predicted_attention;
-  const std::vector<NanoBatchResult> results = runner_.run({.nano_batches = planned.to_run(),
-                                                            .schedule = schedule_,
-                                                            .loss_scale = loss_scale,
-                                                            .training = true});
-  for (size_t i = 0; i < planned.nano_batches.size(); ++i) {
-    const PlannedNanoBatch& nano = planned.nano_batches[i];
-    report.plan_hashes.push_back(nano.plan.hash());
-    for (const float loss : results[i].row_losses) status.loss_sum += loss;
-    if (status.trouble.empty()) status.trouble = describe_bad_loss(nano, batch, results[i]);
-  }
-}
-
-std::string Trainer::describe_bad_loss(const PlannedNanoBatch& planned, const TokenBatch& batch,
+std::string Trainer::describe_bad_loss(const AgreedNanoBatch& nano_batch,
+                                       const DocumentBatch& batch,
                                        const NanoBatchResult& result) const {
   const auto bad =
       std::ranges::find_if(result.row_losses, [](float loss) { return !std::isfinite(loss); });
   const bool bad_loss = bad != result.row_losses.end();
   if (!bad_loss && result.first_bad_row < 0) return {};
   const int64_t row = bad_loss ? bad - result.row_losses.begin() : result.first_bad_row;
-  const RowPlace place = place_of_row(planned.plan.plan().batch, group_.rank(), row);
-  const int document = planned.documents[static_cast<size_t>(place.document)];
+  const RowPlace place = place_of_row(nano_batch.batch(), group_.rank(), row);
+  const int document = nano_batch.documents[static_cast<size_t>(place.document)];
   return cat(bad_loss ? "the loss" : "the gradient", " of token ", place.position, " of document ",
-             batch.names[static_cast<size_t>(document)], " is not finite");
+             name_of(source_, batch.documents[static_cast<size_t>(document)]), " is not finite");
 }
 
 std::string Trainer::describe_bad_gradient() const {
@@ -210,14 +278,10 @@ void Trainer::stop_if_not_finite(const std::vector<RankStatus>& all) const {
   }
 }
 
-void Trainer::update(StepReport& report) {
+void Trainer::reduce(StepReport& report) {
+  const LaneClock::Scope reducing(clock_, Lane::kReduce);
   const std::span<float> gradients = model_->flat_gradients();
-  Range owned;
-  {
-    const LaneClock::Scope reducing(clock_, Lane::kReduce);
-    owned = reducer_->reduce(gradients, deadline());
-  }
-  const LaneClock::Scope updating(clock_, Lane::kUpdate);
+  const Range owned = reducer_->reduce(gradients, deadline());
   const std::span<float> mine =
       gradients.subspan(static_cast<size_t>(owned.begin), static_cast<size_t>(owned.size()));
   double square = 0;
@@ -232,10 +296,6 @@ void Trainer::update(StepReport& report) {
     const auto factor = static_cast<float>(config_.gradient_clip / report.gradient_norm);
     for (float& value : mine) value *= factor;
   }
-  report.learning_rate = learning_rate_.at(steps_done_);
-  optimizer_->step(report.learning_rate);
-  reducer_->publish(model_->flat_parameters(), deadline());
-  report.updated = true;
 }
 
 }  // namespace cadenza

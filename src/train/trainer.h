@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "comm/group.h"
+#include "data/token_source.h"
+#include "engine/plan_ahead.h"
 #include "kernels/backend.h"
 #include "model/llama.h"
-#include "step/pass_runner.h"
+#include "step/step_runner.h"
 #include "train/adamw.h"
 #include "train/config.h"
 #include "train/gradient_reducer.h"
 #include "train/learning_rate.h"
-#include "train/plan_ahead.h"
-#include "train/planned_batch.h"
 #include "train/rank_status.h"
 
 namespace cadenza {
@@ -45,16 +45,18 @@ struct StepReport {
 /// alike.
 class Trainer {
  public:
-  Trainer(Group& group, Backend& backend, const TrainConfig& config, const std::string& strategy);
+  /// `source`: what the batches' handles stand for; a rank reads the rows of its homes only.
+  Trainer(Group& group, Backend& backend, const TrainConfig& config, const std::string& strategy,
+          const TokenSource& source);
 
   /// One optimizer step over the micro-batches: their losses and gradients count as those of one
   /// batch. NumericError on all ranks, before the update, naming step, rank and document, when a
   /// loss or gradient is not finite.
-  StepReport step(const std::vector<TokenBatch>& micro_batches);
+  StepReport step(const std::vector<DocumentBatch>& micro_batches);
 
-  /// Rank 0 begins to plan the step after the next call of step(), whose micro-batches these will
-  /// be. Others do nothing.
-  void plan_ahead(const std::vector<TokenBatch>& micro_batches);
+  /// The step after the next call of step() will have these micro-batches: it is planned while that
+  /// one runs. All ranks call alike.
+  void plan_ahead(const std::vector<DocumentBatch>& micro_batches);
 
   LlamaModel& model() { return *model_; }
   const std::string& strategy() const { return strategy_name_; }
@@ -62,18 +64,13 @@ class Trainer {
   int64_t static_bytes() const { return static_bytes_; }
 
  private:
-  /// Forward and backward of one micro-batch, added to `status` and `report`.
-  void run_micro_batch(const TokenBatch& batch, std::optional<MadePlans> made, double loss_scale,
-                       RankStatus& status, StepReport& report);
-  /// Plans of a step, on rank 0: one for each micro-batch.
-  std::vector<std::optional<MadePlans>> plans_of(const std::vector<TokenBatch>& micro_batches,
-                                                 StepReport& report);
-  std::vector<RankStatus> share_status(const RankStatus& status);
-  std::string describe_bad_loss(const PlannedNanoBatch& planned, const TokenBatch& batch,
+  class Step;  // the parts of one step, as its schedule calls them
+  std::string describe_bad_loss(const AgreedNanoBatch& nano_batch, const DocumentBatch& batch,
                                 const NanoBatchResult& result) const;
   std::string describe_bad_gradient() const;
   void stop_if_not_finite(const std::vector<RankStatus>& all) const;
-  void update(StepReport& report);
+  /// This rank's part of the reduced gradients, clipped.
+  void reduce(StepReport& report);
   Deadline deadline() const { return Deadline::after_seconds(config_.deadline_seconds); }
 
   Group& group_;
@@ -85,10 +82,11 @@ class Trainer {
   std::unique_ptr<GradientReducer> reducer_;
   LaneClock clock_;
   AttentionContext context_;
-  PassRunner runner_;
+  StepRunner runner_;
+  const TokenSource& source_;
   const PlanSettings plan_settings_;
   PlanAhead ahead_;
-  std::vector<TokenBatch> next_;  // to be planned while the step runs
+  StepLengths next_;  // to be planned while the step runs
   std::vector<Action> schedule_;
   LearningRate learning_rate_;
   int64_t steps_done_ = 0;

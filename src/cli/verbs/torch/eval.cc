@@ -101,7 +101,7 @@ int run(const Options& options) {
       .body = {}};
   verb.body = [&](RankEnvironment& rank) {
     const auto model = load_llama(options.checkpoint, {.dtype = dtype_of_option(options.dtype)});
-    const EvalDocuments documents =
+    const MemoryTokens documents =
         read_eval_documents(options.documents, model->config().vocab_size);
     const EvalResult result = evaluate(rank, *model, documents, options.eval);
     if (rank.group->rank() != 0) return;
