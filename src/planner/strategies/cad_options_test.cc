@@ -186,6 +186,43 @@ TEST(CadSplitKv, OffMovesMore) {
   EXPECT_GT(forward_traffic(plan, request.shape).total(), split);
 }
 
+/// Of both efforts: exact, and how even and how much.
+struct Searched {
+  double quick_max = 0, max = 0;
+  int64_t quick_bytes = 0, bytes = 0;
+};
+
+Searched searched(PlanRequest request) {
+  const Plan quick = plan_cad(request);
+  request.options.effort = Effort::kThorough;
+  const Plan plan = plan_cad(request);
+  EXPECT_NO_THROW(verify_plan(plan));
+  EXPECT_NO_THROW(check_cuts(plan, kTile));
+  EXPECT_EQ(plan, plan_cad(request)) << "the same request planned twice";
+  const auto max_of = [&](const Plan& p) {
+    return balance_of(p, request.cluster, *request.cost).max_over_mean;
+  };
+  return {max_of(quick), max_of(plan), forward_traffic(quick, request.shape).total(),
+          forward_traffic(plan, request.shape).total()};
+}
+
+TEST(CadThorough, MovesLessThanQuickAndKeepsToTheTolerance) {
+  const Searched found = searched(request_for(
+      documents_of_lengths({40000, 3000, 901, 28005, 5000, 4000, 12000, 700, 60, 2334}), 4, 0.02));
+  EXPECT_LE(found.max, 1.02);
+  EXPECT_LT(found.bytes, found.quick_bytes);
+}
+
+// One tile is more than the tolerance of a server's share: no plan is even, and the search begins
+// above the caps.
+TEST(CadThorough, SearchesWhereATileIsTooCoarseForTheCaps) {
+  const Searched found = searched(
+      request_for(documents_of_lengths({2000, 700, 300, 500, 900, 129, 40, 1000}), 3, 0.001));
+  EXPECT_GT(found.quick_max, 1.001);
+  EXPECT_LE(found.max, found.quick_max + 1e-8);
+  EXPECT_LT(found.bytes, found.quick_bytes);
+}
+
 /// Q + K + V bytes that servers receive from other nodes: what they receive where each node is one
 /// rank.
 int64_t far_bytes(const Plan& plan, const Cluster& cluster, const ModelShape& shape) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "planner/merge_tasks.h"
 #include "planner/strategies/cad/improve.h"
+#include "planner/strategies/cad/receive.h"
 #include "planner/strategies/cad/repair.h"
 #include "planner/strategies/cad/search.h"
 #include "planner/strategies/cad/shed.h"
@@ -28,6 +29,10 @@ int64_t search_work(const CadState& state) {
 /// refusal is worth more time than a per cent of bytes.
 constexpr int64_t kLimitedWork = 4;
 
+/// The part of the bytes that may be spent on a lower largest receive: it costs time where one
+/// server's exchange is longest, which bytes of the whole plan do not show.
+constexpr double kMoreForReceive = 0.001;
+
 double longest_time(const CadState& state) {
   double longest = 0;
   for (Rank s = 0; s < state.servers(); ++s) {
@@ -36,11 +41,11 @@ double longest_time(const CadState& state) {
   return longest;
 }
 
-/// Evaluations of `Effort::kThorough`: 8 to 25 seconds at 64 servers, and no more than four times
-/// that for more.
+/// Evaluations of `Effort::kThorough`: about a tenth of a second for each server, and no more than
+/// for 128.
 int64_t thorough_work(const CadState& state) {
-  constexpr int64_t kWork = 30'000'000, kServers = 64;
-  return kWork * std::clamp<int64_t>(state.servers(), kServers, 4 * kServers) / kServers;
+  constexpr int64_t kWork = 1'000'000, kServers = 128;
+  return kWork * std::min<int64_t>(state.servers(), kServers);
 }
 
 /// By a profile the parts of a cut cost more or less than the whole, and so do neighbours that are
@@ -59,18 +64,27 @@ void follow_total(CadState& state) {
   state.assign(merge_tasks(state.tasks()));
 }
 
-/// The search's best plan, where there is one to begin with.
+/// The search's best plan, and never a less even one. If a tile is too coarse for the caps, the
+/// search keeps to how even the plan is that it begins with.
 void search_thoroughly(CadState& state) {
-  if (state.request().options.effort != Effort::kThorough) return;
-  if (state.rooms().least().first < 0 || state.over_limits() > 0) return;
+  const double longest = longest_time(state);
+  const bool above = state.rooms().least().first < 0;
+  const std::vector<Task> before = state.tasks();
+  if (above) state.raise_caps(longest);
   state.assign(search(state, {.work = thorough_work(state)}));
   state.forget();
-  follow_total(state);
+  if (above) {
+    state.refresh_caps();
+  } else {
+    follow_total(state);
+  }
+  if (longest_time(state) > std::max(longest, state.cap_per_speed())) state.assign(before);
+  lower_largest_receive(state, kMoreForReceive / 2);
 }
 
 CadTasks result(CadState& state) {
   follow_total(state);
-  search_thoroughly(state);
+  if (state.request().options.effort == Effort::kThorough) search_thoroughly(state);
   return {state.tasks(), state.bytes(), longest_time(state) / state.cap_per_speed()};
 }
 
@@ -84,6 +98,7 @@ void plan_freely(CadState& state) {
   } else if (start.work < budget) {
     improve(state, {.work = budget - start.work});
   }
+  lower_largest_receive(state, kMoreForReceive);
 }
 
 class LimitedPlanner {

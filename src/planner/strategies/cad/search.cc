@@ -16,11 +16,11 @@ namespace {
 // alone would be good or bad by luck (within 1 % of bytes for other seeds), the best of several is
 // good.
 
-constexpr int kCycles = 6;
+constexpr int kCycles = 24;
 
 /// Temperatures are parts of the bytes of one rectangle of a quarter of a server's work, about what
 /// an importer gets. Hotter or colder by a factor of 2 gives the same bytes within 0.5 %.
-constexpr double kHottest = 0.05, kColdest = 0.001, kCooling = 0.7;
+constexpr double kHottest = 0.03, kColdest = 0.001, kCooling = 0.94;
 
 /// What keeps the search from doing the same again; 0.05 to 0.6 give the same within 0.5 %.
 constexpr double kNoise = 0.2;

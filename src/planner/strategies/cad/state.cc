@@ -98,15 +98,30 @@ void CadState::refresh_caps() {
     total += load(s);
     speeds += request_.cluster.speed(s);
   }
+  set_caps(total / speeds * (1 + request_.tolerance));
+}
+
+void CadState::raise_caps(double time) {
+  constexpr double kRounding = 1 + 1e-9;  // what takes that time is under its cap
+  set_caps(time * kRounding);
+}
+
+void CadState::set_caps(double time) {
   // Others sum in another order: what is at its cap here is not to be above it there.
   const double rounding = counts_pairs_ ? 1 : 1 - 1e-12;
-  cap_per_speed_ = total / speeds * (1 + request_.tolerance) * rounding;
+  cap_per_speed_ = time * rounding;
   rooms_ = {};
   settled_rooms_.clear();
   for (Rank s = 0; s < servers(); ++s) {
     settled_rooms_.push_back(room(s));
     rooms_.insert(room(s), s);
   }
+}
+
+void CadState::set_limits(const ReceiveLimits& limits) {
+  limits_ = limits;
+  over_limits_ = 0;
+  for (const CellUse& use : use_) over_limits_ += !limits_.allow(use);
 }
 
 int CadState::find_cell(int document, Rank server) const {

@@ -88,11 +88,14 @@ class CadState {
   const RoomOrder& rooms() const { return rooms_; }
   /// Caps from what all work costs now. By a profile a cut changes what its parts cost together.
   void refresh_caps();
+  /// Caps at this time of every server.
+  void raise_caps(double time);
   /// Bytes of the whole plan, weighted.
   double bytes() const { return bytes_; }
   /// What a server moves for all its work.
   const CellUse& use(Rank server) const { return use_[static_cast<size_t>(server)]; }
   const ReceiveLimits& limits() const { return limits_; }
+  void set_limits(const ReceiveLimits& limits);
   bool allows(Rank server, const CellUse& more) const {
     return limits_.allow({0, use(server).recv + more.recv, use(server).kv + more.kv});
   }
@@ -144,6 +147,7 @@ class CadState {
     WorkItem item;
   };
 
+  void set_caps(double time);
   int cell_of(int document, Rank server);
   void add_shard_rows(WorkCell& cell) const;
   CellUse use_of(const WorkCell& cell, int skip, std::span<const Piece> more) const;
@@ -177,7 +181,7 @@ class CadState {
   double cap_per_speed_ = 0;
   double bytes_per_root_cost_ = 0;
   double cost_per_pair_ = 0;
-  const ReceiveLimits limits_;
+  ReceiveLimits limits_;
   int over_limits_ = 0;
   std::vector<Change> log_;
   bool logs_ = false;  // not while it is constructed
