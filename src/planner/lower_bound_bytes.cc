@@ -1,6 +1,7 @@
-// The proof in short. f pairs away from their home need x foreign query rows and y foreign keys
-// with x·y >= f, at a cost of w·x + y keys, w = (Q + O) / (K + V) bytes: at least c(f) =
-// 2·sqrt(w·f). c is subadditive, so all that server s takes from server t costs at least c of the
+// The larger of two bounds; lower_bound_by_server.cc has the other. The proof of this one in short,
+// where every document has one home. f pairs away from their home need x foreign query rows and y
+// foreign keys with x·y >= f, at a cost of w·x + y keys, w = (Q + O) / (K + V) bytes: at least c(f)
+// = 2·sqrt(w·f). c is subadditive, so all that server s takes from server t costs at least c of the
 // sum, and a cheapest flow exists in which no server both gives and takes: t gives exactly its
 // surplus S over its cap, s takes at most its room D. So every flow f <= min(S, D), and as c(f) / f
 // falls, it costs at least f · max(2·sqrt(w / S), 2·sqrt(w / D)). What is left is a transport
@@ -10,14 +11,19 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "planner/home_tasks.h"
+#include "planner/lower_bound_by_server.h"
 
 namespace cadenza {
+namespace {
 
-std::optional<double> lower_bound_bytes(const Batch& batch, const Cluster& cluster,
-                                        const ModelShape& shape, double tolerance) {
+/// None where a document lives on two servers: then a pair may have two homes, that of its query
+/// and that of its key.
+std::optional<double> by_surplus_and_room(const Batch& batch, const Cluster& cluster,
+                                          const ModelShape& shape, double tolerance) {
   std::vector<double> loads(static_cast<size_t>(cluster.servers), 0.0);
   double pairs = 0, speeds = 0;
   for (const Document& document : batch.documents) {
@@ -55,6 +61,14 @@ std::optional<double> lower_bound_bytes(const Batch& batch, const Cluster& clust
     }
   }
   return bytes;
+}
+
+}  // namespace
+
+double lower_bound_bytes(const Batch& batch, const Cluster& cluster, const ModelShape& shape,
+                         double tolerance) {
+  return std::max(by_surplus_and_room(batch, cluster, shape, tolerance).value_or(0),
+                  lower_bound_by_server(batch, cluster, shape, tolerance));
 }
 
 }  // namespace cadenza

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "core/batch.h"
 #include "core/cluster.h"
 #include "core/model_shape.h"
@@ -10,8 +8,7 @@ namespace cadenza {
 
 /// Bytes of one forward (Q + K + V + O) that every plan with these homes moves at least, whose
 /// tasks have all heads and whose servers stay below (1 + tolerance) × their share of the pairs.
-/// Nothing where a document lives on two servers: the proof needs every pair to have one home.
-std::optional<double> lower_bound_bytes(const Batch& batch, const Cluster& cluster,
-                                        const ModelShape& shape, double tolerance);
+double lower_bound_bytes(const Batch& batch, const Cluster& cluster, const ModelShape& shape,
+                         double tolerance);
 
 }  // namespace cadenza
