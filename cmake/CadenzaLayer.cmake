@@ -4,8 +4,10 @@
 # every *_test.cc there. Files are found by pattern, so that a test cannot be left out of the build. It is linked
 # with the layers that tools/layers.txt lets src/DIR include.
 # TORCH: the layer may include libtorch; it is compiled in the pool that limits such units.
+# APART: never compiled together (CADENZA_UNITY). Most of a unit's time goes into headers, so eight sources together take
+# little longer than one; their names in anonymous namespaces must then differ.
 function(cadenza_layer)
-  cmake_parse_arguments(L "TORCH" "NAME;DIR" "LIBS;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(L "TORCH;APART" "NAME;DIR" "LIBS;EXCLUDE" ${ARGN})
   if(NOT L_DIR)
     set(L_DIR ${L_NAME})
   endif()
@@ -28,6 +30,9 @@ function(cadenza_layer)
     add_library(${target} INTERFACE)
     target_link_libraries(${target} INTERFACE ${L_DEPS} ${L_LIBS})
     target_include_directories(${target} INTERFACE ${CMAKE_SOURCE_DIR}/src)
+  endif()
+  if(sources AND NOT L_APART)
+    cadenza_unity(${target})
   endif()
   if(L_TORCH AND sources)
     target_link_libraries(${target} PUBLIC cadenza_torch)
@@ -65,6 +70,10 @@ function(cadenza_layer_deps dir deps_out test_deps_out)
   endforeach()
   set(${deps_out} ${deps} PARENT_SCOPE)
   set(${test_deps_out} ${test_deps} PARENT_SCOPE)
+endfunction()
+
+function(cadenza_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${CADENZA_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
 # cadenza_test(NAME x_test SOURCES ... LIBS ...): a GoogleTest program, one ctest entry with a time limit.

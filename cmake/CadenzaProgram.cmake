@@ -12,6 +12,7 @@ if(cli_sources)
     list(APPEND cli_sources ${cli_no_torch})
   endif()
   add_executable(cadenza ${cli_sources})
+  cadenza_unity(cadenza)
   target_link_libraries(cadenza PRIVATE ${cli_libs} cadenza_planner cadenza_program cadenza_profile cadenza_report CLI11::CLI11 cadenza_warnings)
   target_include_directories(cadenza PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_compile_definitions(cadenza PRIVATE

@@ -88,7 +88,7 @@ void print_text(const PlanVerbOptions& options, const std::vector<Json>& reports
   for (const std::string& action : actions_of(options)) std::cout << "  " << action << "\n";
 }
 
-int run(const PlanVerbOptions& options) {
+int run_plan(const PlanVerbOptions& options) {
   const auto cost = read_cost_model(options.cost_model, options.shape.shape());
   BatchFile file = read_batch_file(options.batch);
   const std::string name = file.name.empty() ? options.batch : file.name;
@@ -109,10 +109,10 @@ int run(const PlanVerbOptions& options) {
   return static_cast<int>(ExitCode::kOk);
 }
 
-VerbCall attach(CLI::App& app) {
+VerbCall attach_plan(CLI::App& app) {
   const auto options = std::make_shared<PlanVerbOptions>();
   attach_plan_options(app, *options);
-  return [options] { return run(*options); };
+  return [options] { return run_plan(*options); };
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ VerbCall attach(CLI::App& app) {
 Verb plan_verb() {
   return {"plan", "Plans a batch of documents, proves the plan exact, reports balance and bytes",
           "cadenza plan --batch lengths.json --servers 8 --tokens-per-server 131072 --strategy all",
-          &attach};
+          &attach_plan};
 }
 
 }  // namespace cadenza

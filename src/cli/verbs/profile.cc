@@ -16,7 +16,7 @@
 namespace cadenza {
 namespace {
 
-struct Options {
+struct ProfileVerbOptions {
   ShapeOptions shape;
   int threads = 0;
   double budget = 60;
@@ -48,7 +48,7 @@ std::string summary(const Profile& profile) {
              "--threads where others use its cores too\n");
 }
 
-int run(const Options& options) {
+int run_profile(const ProfileVerbOptions& options) {
   if (!(options.budget > 0) || options.threads < 0) {
     throw ConfigError(cat("[profile] expected --budget > 0 and --threads >= 0, got ",
                           options.budget, " and ", options.threads, "; correct them"));
@@ -72,8 +72,8 @@ int run(const Options& options) {
   return static_cast<int>(ExitCode::kOk);
 }
 
-VerbCall attach(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+VerbCall attach_profile(CLI::App& app) {
+  const auto options = std::make_shared<ProfileVerbOptions>();
   options->shape.attach(app);
   app.add_option("--threads", options->threads, "Threads of the kernel; 0: all cores")
       ->capture_default_str();
@@ -82,14 +82,15 @@ VerbCall attach(CLI::App& app) {
   app.add_flag("--quick", options->quick, "5 seconds, a small grid");
   app.add_option("--out", options->out, "Write the profile to this file (JSON)");
   app.add_flag("--json", options->json, "Print the profile instead of a line");
-  return [options] { return run(*options); };
+  return [options] { return run_profile(*options); };
 }
 
 }  // namespace
 
 Verb profile_verb() {
   return {"profile", "Measures this machine's attention, for 'cadenza plan --cost-model FILE'",
-          "cadenza profile --hidden 1024 --kv-width 256 --quick --out profile.json", &attach};
+          "cadenza profile --hidden 1024 --kv-width 256 --quick --out profile.json",
+          &attach_profile};
 }
 
 }  // namespace cadenza

@@ -16,13 +16,13 @@
 namespace cadenza {
 namespace {
 
-struct Options {
+struct VerifyVerbOptions {
   std::string plan;
   std::optional<int64_t> tile;
   bool json = false;
 };
 
-Json accepted(const Options& options) {
+Json accepted(const VerifyVerbOptions& options) {
   if (options.tile && *options.tile < 1) {
     throw ConfigError(
         cat("[verify] expected --tile >= 1, got ", *options.tile, "; give --tile 128"));
@@ -52,7 +52,7 @@ std::string accepted_text(const Json& report) {
              report["max_over_mean"].get<double>(), "\n");
 }
 
-int run(const Options& options) {
+int run_verify(const VerifyVerbOptions& options) {
   try {
     const Json report = accepted(options);
     std::cout << (options.json ? report.dump(2) + "\n" : accepted_text(report));
@@ -67,22 +67,22 @@ int run(const Options& options) {
   }
 }
 
-VerbCall attach(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+VerbCall attach_verify(CLI::App& app) {
+  const auto options = std::make_shared<VerifyVerbOptions>();
   app.add_option("plan", options->plan, "A plan file, as cadenza plan --out writes")->required();
   app.add_option(
       "--tile", options->tile,
       "Also refuse cuts that are not on a multiple of this, a home's boundary, a mask piece's "
       "edge or a document's end");
   app.add_flag("--json", options->json, "Print one JSON object");
-  return [options] { return run(*options); };
+  return [options] { return run_verify(*options); };
 }
 
 }  // namespace
 
 Verb verify_verb() {
   return {"verify", "Proves that a plan file computes its batch exactly, or says where not",
-          "cadenza verify plan.json --tile 128", &attach};
+          "cadenza verify plan.json --tile 128", &attach_verify};
 }
 
 }  // namespace cadenza

@@ -9,12 +9,12 @@
 namespace cadenza {
 namespace {
 
-struct Options {
+struct CompareVerbOptions {
   ConfigOptions config;
   bool json = false;
 };
 
-int run(const Options& options) {
+int run_compare(const CompareVerbOptions& options) {
   const TrainConfig config = options.config.read();
   RankedVerb verb = options.config.ranked(config);
   verb.body = [&](RankEnvironment& rank) {
@@ -35,11 +35,11 @@ int run(const Options& options) {
   return run_ranked(verb);
 }
 
-VerbCall attach(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+VerbCall attach_compare(CLI::App& app) {
+  const auto options = std::make_shared<CompareVerbOptions>();
   options->config.attach(app);
   app.add_flag("--json", options->json, "Print one JSON object instead of a table");
-  return [options] { return run(*options); };
+  return [options] { return run_compare(*options); };
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ Verb compare_verb() {
   return {
       "compare", "Trains the same batches under several strategies and compares them",
       "cadenza compare examples/demo.toml --nproc 2 --set compare.strategies='[\"home\", \"cad\"]'",
-      &attach};
+      &attach_compare};
 }
 
 }  // namespace cadenza

@@ -17,7 +17,7 @@
 namespace cadenza {
 namespace {
 
-struct Options {
+struct EvalVerbOptions {
   std::string checkpoint, documents;
   int nproc = 0;
   CLI::Option* nproc_option = nullptr;
@@ -34,7 +34,8 @@ Json losses_json(const EvalResult& result) {
   return losses;
 }
 
-Json report_of(const Options& options, const EvalResult& result, const RankEnvironment& rank) {
+Json report_of(const EvalVerbOptions& options, const EvalResult& result,
+               const RankEnvironment& rank) {
   Json report = {{"checkpoint", options.checkpoint},      {"documents", options.documents},
                  {"strategy", options.eval.strategy},     {"dtype", options.dtype},
                  {"loss_mean", result.loss_mean},         {"perplexity", result.perplexity},
@@ -46,7 +47,7 @@ Json report_of(const Options& options, const EvalResult& result, const RankEnvir
   return report;
 }
 
-void print_text(const Options& options, const EvalResult& result) {
+void print_text(const EvalVerbOptions& options, const EvalResult& result) {
   std::cout << cat("loss_mean ", result.loss_mean, "  perplexity ", result.perplexity,
                    "  valid_targets ", result.valid_targets, "  tokens ", result.tokens, "\n");
   if (options.per_token) std::cout << losses_json(result).dump() << "\n";
@@ -55,7 +56,7 @@ void print_text(const Options& options, const EvalResult& result) {
 
 /// The gradients' file must be new or replace no input, and its folder be there: known before the
 /// work, not after.
-void check_gradients_path(const Options& options) {
+void check_gradients_path(const EvalVerbOptions& options) {
   namespace fs = std::filesystem;
   const fs::path target = options.eval.gradients_path;
   if (target.empty()) return;
@@ -74,7 +75,7 @@ void check_gradients_path(const Options& options) {
   }
 }
 
-int run(const Options& options) {
+int run_eval(const EvalVerbOptions& options) {
   if (options.nproc_option->count() > 0) check_nproc(options.nproc);
   find_strategy(options.eval.strategy);
   dtype_of_option(options.dtype);
@@ -114,8 +115,8 @@ int run(const Options& options) {
   return run_ranked(verb);
 }
 
-VerbCall attach(CLI::App& app) {
-  const auto options = std::make_shared<Options>();
+VerbCall attach_eval(CLI::App& app) {
+  const auto options = std::make_shared<EvalVerbOptions>();
   app.add_option(
          "checkpoint", options->checkpoint,
          "Hugging Face folder: config.json and model.safetensors of a Llama or Mistral model")
@@ -149,7 +150,7 @@ VerbCall attach(CLI::App& app) {
       "--per-token", options->per_token,
       "Print every token's loss too, null where there is no target (--json always has them)");
   app.add_flag("--json", options->json, "Print one JSON object");
-  return [options] { return run(*options); };
+  return [options] { return run_eval(*options); };
 }
 
 }  // namespace
@@ -158,7 +159,7 @@ Verb eval_verb() {
   return {"eval", "Mean loss, per-token losses and gradients of a Hugging Face checkpoint",
           "cadenza eval CHECKPOINT_FOLDER documents.json --nproc 2 --json --gradients "
           "gradients.safetensors",
-          &attach};
+          &attach_eval};
 }
 
 }  // namespace cadenza

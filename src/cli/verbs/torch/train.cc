@@ -8,7 +8,7 @@
 namespace cadenza {
 namespace {
 
-int run(const ConfigOptions& options) {
+int run_train(const ConfigOptions& options) {
   const TrainConfig config = options.read();
   RankedVerb verb = options.ranked(config);
   verb.body = [&](RankEnvironment& rank) {
@@ -17,17 +17,17 @@ int run(const ConfigOptions& options) {
   return run_ranked(verb);
 }
 
-VerbCall attach(CLI::App& app) {
+VerbCall attach_train(CLI::App& app) {
   const auto options = std::make_shared<ConfigOptions>();
   options->attach(app);
-  return [options] { return run(*options); };
+  return [options] { return run_train(*options); };
 }
 
 }  // namespace
 
 Verb train_verb() {
   return {"train", "Trains a model on text, with attention balanced over the ranks",
-          "cadenza train examples/demo.toml --nproc 2 --set data.paths=docs", &attach};
+          "cadenza train examples/demo.toml --nproc 2 --set data.paths=docs", &attach_train};
 }
 
 }  // namespace cadenza
