@@ -101,6 +101,29 @@ class PlanTest(CliTest):
         self.assertEqual(report["backward_q_bytes"], rows * (2 * 8192 + 2 * 4 * 32))
         self.assertEqual(report["backward_kv_bytes"], report["kv_bytes"])
 
+    def test_a_profile_with_exchange_weighs_bytes_against_balance(self):
+        def profile(rate):
+            pairs = [[1e-9 * q * kv for kv in (64, 65536)] for q in (16, 16384)]
+            return self.write(f"exchange{rate}.json", {
+                "format": "cadenza-profile", "version": 1, "kernel": "by hand",
+                "model": {"heads": 32, "kv_heads": 8, "head_dim": 128, "dtype": "bf16"},
+                "q_rows": [16, 16384], "kv_rows": [64, 65536],
+                "forward_seconds": pairs, "backward_seconds": pairs,
+                "exchange": {"latency_seconds": 1e-5, "bytes_per_second": rate,
+                             "pack_bytes_per_second": 1e15}})
+        reports = [report_of(self.plan("--cost-model", profile(rate), "--tolerance", 0.3, "--json"))
+                   for rate in (1e6, 1e14)]
+        slow, fast = reports
+        self.assertLess(fast["max_over_mean"], slow["max_over_mean"])
+        self.assertLess(slow["total_bytes"], fast["total_bytes"])
+        self.assertLessEqual(slow["max_over_mean"], 1.3)
+        self.assertTrue(fast["exchange_hidden"])
+        self.assertFalse(slow["exchange_hidden"])
+        self.assertAlmostEqual(slow["predicted_exchange"], slow["max_recv_bytes"] * 1e-6, delta=1e-2)
+        self.assertGreater(slow["predicted_exchange_exposed"], 0)
+        text = self.plan("--cost-model", profile(1e6)).stdout
+        self.assertIn("not hidden", text)
+
     def test_bytes_have_a_lower_bound(self):
         crossing = report_of(self.plan("--json"))  # documents live on several servers
         self.assertGreater(crossing["lower_bound_bytes"], 0)

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "core/cost/exchange_cost.h"
 #include "core/piece.h"
 
 namespace cadenza {
@@ -14,6 +15,8 @@ class CostModel {
   virtual const char* name() const = 0;
   /// Cost of one piece for all heads; 0 for a piece without pairs.
   virtual double task_cost(const Piece& piece) const = 0;
+  /// How long rows travel, in the same unit; null where that is not known.
+  virtual const ExchangeCost* exchange() const { return nullptr; }
   /// True where that cost lies outside of what was measured.
   virtual bool extrapolates(const Piece&) const { return false; }
 };

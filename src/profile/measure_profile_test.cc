@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "profile/measure_exchange.h"
 
 namespace cadenza {
 namespace {
@@ -25,6 +26,20 @@ TEST(MeasureProfile, GivesAProfileThatCanBeReadAndKnowsItsOwnError) {
   EXPECT_GT(profile.error.median, 0);
   EXPECT_GE(profile.error.worst, profile.error.median);
   const std::string path = testing::TempDir() + "/measured_profile_test.json";
+  write_file(path, profile_to_json(profile).dump());
+  EXPECT_EQ(profile_to_json(read_profile(path)), profile_to_json(profile));
+}
+
+TEST(MeasureExchange, GivesRatesThatAProfileMayHold) {
+  const auto backend = make_cpu_backend(1);
+  const ModelShape shape{.heads = 2, .kv_heads = 1, .head_dim = 16, .dtype = Dtype::kFloat32};
+  Profile profile{.kernel = "test",
+                  .shape = shape,
+                  .forward = {{1, 2}, {1, 2}, {{1e-6, 2e-6}, {2e-6, 4e-6}}},
+                  .backward = {{1, 2}, {1, 2}, {{1e-6, 2e-6}, {2e-6, 4e-6}}}};
+  profile.exchange = measure_exchange(*backend, shape);
+  EXPECT_GT(profile.exchange->seconds(1e9), profile.exchange->seconds(1e6));
+  const std::string path = testing::TempDir() + "/measured_exchange_test.json";
   write_file(path, profile_to_json(profile).dump());
   EXPECT_EQ(profile_to_json(read_profile(path)), profile_to_json(profile));
 }

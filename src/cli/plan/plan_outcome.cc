@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "cli/verb.h"
+#include "core/cost/profile_cost_model.h"
 #include "core/traffic.h"
 #include "planner/balance.h"
 #include "planner/lower_bound_bytes.h"
@@ -75,6 +76,30 @@ void add_traffic(const Plan& plan, const PlanRequest& request, Json& json) {
   json["backward_total_bytes_with_inputs_again"] = again.total();
 }
 
+/// Seconds of one layer's forward: the exchange of the server with the longest one, and what of a
+/// server's exchange is longer than its own attention, which it can at best hide behind.
+void add_exchange(const Plan& plan, const PlanRequest& request, Json& json) {
+  const auto* model = dynamic_cast<const ProfileCostModel*>(request.cost);
+  if (model == nullptr || model->exchange() == nullptr) return;
+  std::vector<double> attention(static_cast<size_t>(plan.servers), 0.0);
+  const auto named = static_cast<double>(std::max<int64_t>(named_heads(plan), 1));
+  for (const Task& task : plan.tasks) {
+    const double share = task.heads.empty() ? 1 : static_cast<double>(task.heads.size()) / named;
+    attention[static_cast<size_t>(task.server)] += share * model->forward_seconds(task.piece);
+  }
+  const auto received = json["recv_bytes_per_server"].get<std::vector<int64_t>>();
+  double longest = 0, exposed = 0;
+  for (size_t s = 0; s < attention.size(); ++s) {
+    const double speed = request.cluster.speed(static_cast<int>(s));
+    const double seconds = model->exchange()->seconds(static_cast<double>(received[s]));
+    longest = std::max(longest, seconds);
+    exposed = std::max(exposed, seconds - (speed > 0 ? attention[s] / speed : 0));
+  }
+  json["predicted_exchange"] = longest;
+  json["predicted_exchange_exposed"] = exposed;
+  json["exchange_hidden"] = exposed <= 0;
+}
+
 }  // namespace
 
 PlanOutcome plan_and_prove(const Strategy& strategy, const PlanRequest& request,
@@ -124,6 +149,7 @@ Json outcome_to_json(const std::string& batch, const PlanRequest& request,
   json["predicted_attention"] = *std::max_element(loads.begin(), loads.end());
   json["extrapolated_part"] = extrapolated_part(plan, *request.cost);
   add_traffic(plan, request, json);
+  add_exchange(plan, request, json);
   // The bound is on plans whose tasks have all heads, and that are as even as this one in pairs.
   std::optional<double> bound;
   if (named_heads(plan) == 0 && dynamic_cast<const PairsCostModel*>(request.cost) != nullptr) {
@@ -193,6 +219,11 @@ std::string outcomes_to_text(const std::vector<Json>& outcomes, bool nodes) {
       {.key = "plan_ms", .title = "planned in", .unit = "ms", .decimals = 2}};
   if (nodes) {
     columns.push_back({.key = "far_bytes", .title = "between nodes", .unit = "GiB", .scale = kGiB});
+  }
+  if (std::any_of(outcomes.begin(), outcomes.end(),
+                  [](const Json& o) { return o.contains("predicted_exchange"); })) {
+    columns.push_back({.key = "predicted_exchange", .title = "exchange", .unit = "s"});
+    columns.push_back({.key = "predicted_exchange_exposed", .title = "not hidden", .unit = "s"});
   }
   columns.push_back({.key = "refused", .title = "remark"});
   const bool remarks = std::any_of(outcomes.begin(), outcomes.end(),

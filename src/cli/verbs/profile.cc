@@ -11,6 +11,7 @@
 #include "cli/shape_options.h"
 #include "cli/verb.h"
 #include "kernels/backend.h"
+#include "profile/measure_exchange.h"
 #include "profile/measure_profile.h"
 
 namespace cadenza {
@@ -65,6 +66,7 @@ int run_profile(const ProfileVerbOptions& options) {
        .budget_seconds = options.quick ? 5 : options.budget,
        .progress = [&](int64_t done, int64_t total) { progress.update(done, cat("of ", total)); }});
   progress.finish();
+  profile.exchange = measure_exchange(*backend, shape);
   profile.machine = provenance_to_json(program_provenance());
   const Json json = profile_to_json(profile);
   if (!options.out.empty()) write_file(options.out, json.dump() + "\n");

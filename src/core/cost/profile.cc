@@ -63,6 +63,25 @@ AttentionGrid grid_from(const JsonField& root, const char* key) {
   return {std::move(q_rows), std::move(kv_rows), std::move(seconds)};
 }
 
+/// A byte a second to a petabyte, and no wait longer than an hour: what lies outside was not
+/// measured.
+constexpr double kMostLatency = 3600, kLeastRate = 1, kMostRate = 1e15;
+
+std::optional<ExchangeCost> exchange_from(const JsonField& root) {
+  const auto exchange = root.find("exchange");
+  if (!exchange) return std::nullopt;
+  const auto rate = [&](const char* key) {
+    const JsonField field = exchange->at(key);
+    const double value = field.positive();
+    if (value < kLeastRate || value > kMostRate) field.refuse("bytes a second, 1 to 1e15");
+    return value;
+  };
+  const JsonField latency = exchange->at("latency_seconds");
+  if (latency.not_negative() > kMostLatency) latency.refuse("seconds, 0 to 3600");
+  return ExchangeCost{latency.not_negative(), rate("bytes_per_second"),
+                      rate("pack_bytes_per_second")};
+}
+
 Dtype dtype_from(const JsonField& field) {
   for (const Dtype dtype : {Dtype::kFloat32, Dtype::kBFloat16}) {
     if (field.text() == dtype_name(dtype)) return dtype;
@@ -73,23 +92,29 @@ Dtype dtype_from(const JsonField& field) {
 }  // namespace
 
 Json profile_to_json(const Profile& profile) {
-  return {{"format", kFormat},
-          {"version", kVersion},
-          {"kernel", profile.kernel},
-          {"model",
-           {{"heads", profile.shape.heads},
-            {"kv_heads", profile.shape.kv_heads},
-            {"head_dim", profile.shape.head_dim},
-            {"dtype", dtype_name(profile.shape.dtype)}}},
-          {"q_rows", profile.forward.q_rows()},
-          {"kv_rows", profile.forward.kv_rows()},
-          {"forward_seconds", profile.forward.table()},
-          {"backward_seconds", profile.backward.table()},
-          {"own_error",
-           {{"points", profile.error.points},
-            {"median", profile.error.median},
-            {"worst", profile.error.worst}}},
-          {"machine", profile.machine}};
+  Json json = {{"format", kFormat},
+               {"version", kVersion},
+               {"kernel", profile.kernel},
+               {"model",
+                {{"heads", profile.shape.heads},
+                 {"kv_heads", profile.shape.kv_heads},
+                 {"head_dim", profile.shape.head_dim},
+                 {"dtype", dtype_name(profile.shape.dtype)}}},
+               {"q_rows", profile.forward.q_rows()},
+               {"kv_rows", profile.forward.kv_rows()},
+               {"forward_seconds", profile.forward.table()},
+               {"backward_seconds", profile.backward.table()},
+               {"own_error",
+                {{"points", profile.error.points},
+                 {"median", profile.error.median},
+                 {"worst", profile.error.worst}}},
+               {"machine", profile.machine}};
+  if (profile.exchange) {
+    json["exchange"] = {{"latency_seconds", profile.exchange->latency_seconds},
+                        {"bytes_per_second", profile.exchange->bytes_per_second},
+                        {"pack_bytes_per_second", profile.exchange->pack_bytes_per_second}};
+  }
+  return json;
 }
 
 Profile read_profile(const std::string& path) {
@@ -112,6 +137,7 @@ Profile read_profile(const std::string& path) {
           .forward = grid_from(root, "forward_seconds"),
           .backward = grid_from(root, "backward_seconds"),
           .error = error,
+          .exchange = exchange_from(root),
           .machine = machine_from(root)};
 }
 

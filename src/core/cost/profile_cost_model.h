@@ -14,6 +14,9 @@ class ProfileCostModel final : public CostModel {
   explicit ProfileCostModel(Profile profile);
   const char* name() const override { return "profile"; }
   double task_cost(const Piece& piece) const override;
+  const ExchangeCost* exchange() const override {
+    return profile_.exchange ? &*profile_.exchange : nullptr;
+  }
   bool extrapolates(const Piece& piece) const override;
 
   double forward_seconds(const Piece& piece) const;

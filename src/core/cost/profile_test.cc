@@ -18,7 +18,8 @@ Profile example_profile() {
           .shape = {.heads = 8, .kv_heads = 2, .head_dim = 64, .dtype = Dtype::kFloat32},
           .forward = example(),
           .backward = {{16, 64}, {100, 400}, {{3, 8}, {6, 60}}},
-          .error = {.points = 5, .median = 0.01, .worst = 0.5}};
+          .error = {.points = 5, .median = 0.01, .worst = 0.5},
+          .exchange = ExchangeCost{1e-5, 1e9, 4e9}};
 }
 
 TEST(AttentionGrid, InterpolatesLogarithms) {
@@ -65,6 +66,17 @@ TEST(ProfileCostModel, TellsWhatItExtrapolates) {
   EXPECT_TRUE(model.extrapolates({{0, 65}, {0, 100}, Band::full()}));
   EXPECT_TRUE(model.extrapolates({{0, 64}, {0, 401}, Band::full()}));
   EXPECT_TRUE(model.extrapolates({{0, 63}, {0, 63}, Band::causal()}));  // 32 keys a row
+}
+
+TEST(ProfileCostModel, PricesAnExchange) {
+  const ProfileCostModel model(example_profile());
+  ASSERT_NE(model.exchange(), nullptr);
+  EXPECT_EQ(model.exchange()->seconds(0), 0);
+  EXPECT_NEAR(model.exchange()->seconds(1e9), 1e-5 + 1 + 0.5, 1e-12);
+  Profile without = example_profile();
+  without.exchange.reset();
+  EXPECT_EQ(ProfileCostModel(without).exchange(), nullptr);
+  EXPECT_EQ(PairsCostModel().exchange(), nullptr);
 }
 
 TEST(ReadCostModel, RefusesAProfileOfOtherAttention) {
@@ -120,6 +132,9 @@ TEST(Profile, RefusesWhatItCannotRead) {
         j["forward_seconds"][1][1] = 1e-12;
       },
       "1e-18");
+  refused([](Json& j) { j["exchange"]["bytes_per_second"] = 1e308; }, "1 to 1e15");
+  refused([](Json& j) { j["exchange"]["latency_seconds"] = -1; }, "latency_seconds");
+  refused([](Json& j) { j["exchange"].erase("pack_bytes_per_second"); }, "pack_bytes_per_second");
   refused([](Json& j) { j["machine"] = "mine"; }, "machine: expected an object");
   refused([](Json& j) { j["backward_seconds"][0] = {1.0}; }, "backward_seconds[0]");
   refused([](Json& j) { j["model"]["dtype"] = "fp8"; }, "model.dtype");

@@ -85,7 +85,13 @@ void search_thoroughly(CadState& state) {
 CadTasks result(CadState& state) {
   follow_total(state);
   if (state.request().options.effort == Effort::kThorough) search_thoroughly(state);
-  return {state.tasks(), state.bytes(), longest_time(state) / state.cap_per_speed()};
+  CadTasks result{.tasks = state.tasks(),
+                  .bytes = state.bytes(),
+                  .time_over_cap = longest_time(state) / state.cap_per_speed(),
+                  .longest_time = longest_time(state)};
+  for (Rank s = 0; s < state.servers(); ++s)
+    result.most_received = std::max(result.most_received, state.use(s).recv);
+  return result;
 }
 
 /// Without limits: always succeeds.

@@ -13,6 +13,8 @@ struct CadTasks {
   std::vector<Task> tasks;
   double bytes = 0;
   double time_over_cap = 0;
+  double longest_time = 0;   // of a server, in the cost model's unit
+  double most_received = 0;  // Q + K + V bytes of a server in a forward
 };
 
 /// The tasks of `cad` for homes that are fixed, within request.options' limits. PlanError where
