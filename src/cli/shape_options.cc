@@ -71,7 +71,7 @@ void ShapeOptions::attach(CLI::App& app) {
   auto* kv = app.add_option("--kv-width", kv_width_, "Width of a key row: kv heads x head_dim")
                  ->capture_default_str();
   auto* dim = app.add_option("--head-dim", head_dim_,
-                             "Width of a head; default: 128 where that divides the kv-width, "
+                             "Width of a head; default: 128 if that divides the kv-width, "
                              "else the kv-width");
   app.add_option("--dtype", dtype_, "Of rows on the wire: bf16 or fp32")->capture_default_str();
   app.add_option("--model", model_, "A Hugging Face config.json, instead of the widths")

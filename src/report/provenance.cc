@@ -21,7 +21,7 @@ std::string command_line() {
   return text;
 }
 
-/// The value of the first "key : value" line of /proc/cpuinfo; empty where there is none.
+/// The value of the first "key : value" line of /proc/cpuinfo; empty if there is none.
 std::string cpuinfo_value(const std::string& key) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

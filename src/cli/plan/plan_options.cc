@@ -43,7 +43,7 @@ void check_numbers(const PlanVerbOptions& options) {
   }
   if (options.capacity && *options.capacity < 1) {
     throw ConfigError(
-        cat("[plan] expected --capacity >= 1, got ", *options.capacity, "; give tokens a rank"));
+        cat("[plan] expected --capacity >= 1, got ", *options.capacity, "; give tokens per rank"));
   }
 }
 
@@ -53,8 +53,9 @@ MeshShape mesh_shape(const std::string& text) {
   if (std::sscanf(text.c_str(), "%dx%d%c", &shape.q_chunks, &shape.kv_chunks, &rest) == 2 &&
       shape.q_chunks >= 1 && shape.kv_chunks >= 1)
     return shape;
-  throw ConfigError(cat("[--mesh] expected AxB, A chunks of queries and B of keys a server, got '",
-                        text, "'; with 8 servers give 2x4"));
+  throw ConfigError(
+      cat("[--mesh] expected AxB, A chunks of queries and B of keys per server, got '", text,
+          "'; with 8 servers give 2x4"));
 }
 
 PlanOptions plan_options(const PlanVerbOptions& options) {
@@ -136,7 +137,7 @@ void attach_plan_options(CLI::App& app, PlanVerbOptions& options) {
   app.add_option("--tolerance", options.tolerance, "No server above (1 + tolerance) x mean")
       ->capture_default_str();
   app.add_option("--cost-model", options.cost_model,
-                 "What makes time of tasks: pairs, or a profile made by 'cadenza profile'")
+                 "What predicts the time of tasks: pairs, or a profile made by 'cadenza profile'")
       ->capture_default_str();
   app.add_option("--mask", options.mask,
                  "causal, window:W[:S], chunked:C, prefix:P or full; default: the file's, causal");
@@ -156,10 +157,11 @@ void attach_plan_options(CLI::App& app, PlanVerbOptions& options) {
                  "cad: most Q + K + V that a server may receive in one layer's forward: 1.5GiB");
   app.add_option("--max-extra-kv-bytes", options.max_extra_kv_bytes, "cad: most K + V among them");
   app.add_option("--capacity", options.capacity,
-                 "Tokens that a rank may hold where a strategy places documents; default: "
+                 "Tokens that a rank may hold if a strategy places documents; default: "
                  "tokens per server");
-  app.add_option("--mesh", options.mesh,
-                 "mesh: AxB chunks of queries and keys a server; default: what moves fewest bytes");
+  app.add_option(
+      "--mesh", options.mesh,
+      "mesh: AxB chunks of queries and keys per server; default: what moves fewest bytes");
   app.add_option("--explain", options.explain, "Say in words why this rank got its work");
   app.add_option("--schedule", options.schedule,
                  "Print the schedule of a training step: plain, or ping-pong, which plans two "

@@ -14,7 +14,7 @@ struct PlanOutcome {
   std::string strategy;
   std::optional<VerifiedPlan> plan;
   double plan_ms = 0;   // the strategy alone
-  std::string refused;  // "not applicable: why", "needs capacity X"; empty where there is a plan
+  std::string refused;  // "not applicable: why", "needs capacity X"; empty if there is a plan
 };
 
 /// Plans and proves. Where `others_follow`, a strategy that cannot says so in the outcome; alone,

@@ -46,7 +46,7 @@ std::string summary(const Profile& profile) {
   if (profile.error.median <= kGoodError) return text;
   return cat(text,
              "the machine was busy or the budget small: give a larger --budget, or fewer "
-             "--threads where others use its cores too\n");
+             "--threads if others use its cores too\n");
 }
 
 int run_profile(const ProfileVerbOptions& options) {

@@ -139,16 +139,16 @@ VerbCall attach_eval(CLI::App& app) {
   app.add_option("--tokens-per-rank", options->eval.tokens_per_rank,
                  "Documents are batched up to this; a longer one is never cut")
       ->capture_default_str();
-  app.add_option("--threads", options->threads, "Threads a rank; 0: cores / ranks on this machine");
+  app.add_option("--threads", options->threads,
+                 "Threads of each rank; 0: cores / ranks on this machine");
   app.add_option("--deadline", options->eval.deadline_seconds,
                  "Longest wait for another rank, seconds")
       ->capture_default_str();
   app.add_option("--gradients", options->eval.gradients_path,
                  "Write the gradient of the mean loss to this safetensors file, by the "
                  "checkpoint's tensor names");
-  app.add_flag(
-      "--per-token", options->per_token,
-      "Print every token's loss too, null where there is no target (--json always has them)");
+  app.add_flag("--per-token", options->per_token,
+               "Print every token's loss too, null if there is no target (--json always has them)");
   app.add_flag("--json", options->json, "Print one JSON object");
   return [options] { return run_eval(*options); };
 }
