@@ -144,7 +144,7 @@ TEST(TrainConfig, EveryKeyReachesItsOwnField) {
   const Json json = train_config_to_json(read("", given));
   const Json defaults = train_config_to_json(TrainConfig());
   for (const ConfigKey& key : config_keys()) {
-    // These have one value only so far, or would make the other keys of their section unused.
+    // These have one value only so far, are bound to one of these, or leave the other keys unused.
     const std::set<std::string> single{"train.dtype", "exchange.dtype", "runtime.servers",
                                        "model.checkpoint"};
     if (single.contains(key.name)) continue;

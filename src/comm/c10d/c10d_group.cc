@@ -371,7 +371,7 @@ std::unique_ptr<Group> join_c10d(const Rendezvous& rendezvous, Deadline deadline
     thread.detach();
     throw_if_interrupted();
     const double seconds = std::chrono::duration<double>(Clock::now() - since).count();
-    throw PeerError(0, cat("[comm/c10d] rank ", rendezvous.rank, " of ", rendezvous.size,
+    throw PeerError(0, cat("[comm/gloo] rank ", rendezvous.rank, " of ", rendezvous.size,
                            " expected the ranks to meet at ", rendezvous.host, ":", rendezvous.port,
                            ", got no answer for ", seconds,
                            " s; see whether rank 0 is stopped, and whether MASTER_PORT is its"));

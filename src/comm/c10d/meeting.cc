@@ -99,7 +99,7 @@ c10::intrusive_ptr<c10d::Store> serve_store(const Rendezvous& rendezvous, Deadli
   try {
     return c10::make_intrusive<c10d::TCPStore>(rendezvous.host, options);
   } catch (const std::exception& error) {
-    throw ConfigError(cat("[comm/c10d] expected to serve the meeting point of the ranks on port ",
+    throw ConfigError(cat("[comm/gloo] expected to serve the meeting point of the ranks on port ",
                           rendezvous.port, ", got: ", first_line(error.what()),
                           "; give another MASTER_PORT"));
   }
@@ -114,7 +114,7 @@ c10::intrusive_ptr<c10d::Store> reach_store(const Rendezvous& rendezvous, Deadli
     } catch (const std::exception& error) {
       throw_if_interrupted();
       if (deadline.passed()) {
-        throw PeerError(0, cat("[comm/c10d] rank ", rendezvous.rank, " of ", rendezvous.size,
+        throw PeerError(0, cat("[comm/gloo] rank ", rendezvous.rank, " of ", rendezvous.size,
                                " expected the meeting point at ", rendezvous.host, ":",
                                rendezvous.port, ", got: ", first_line(error.what()),
                                "; see whether rank 0 runs and MASTER_ADDR, MASTER_PORT are its"));
@@ -162,7 +162,7 @@ void Meeting::call_roll(Deadline deadline) {
   std::vector<Rank> missing;
   try {
     if (store_->add(here_key(rendezvous_.rank), 1) != 1) {
-      throw ConfigError(cat("[comm/c10d] expected one rank ", rendezvous_.rank, " at ",
+      throw ConfigError(cat("[comm/gloo] expected one rank ", rendezvous_.rank, " at ",
                             rendezvous_.host, ":", rendezvous_.port, ", got a second one; ",
                             "give each run its own MASTER_PORT"));
     }
@@ -178,7 +178,7 @@ void Meeting::call_roll(Deadline deadline) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw PeerError(0, cat("[comm/c10d] rank ", rendezvous_.rank, " lost the meeting point at ",
+    throw PeerError(0, cat("[comm/gloo] rank ", rendezvous_.rank, " lost the meeting point at ",
                            rendezvous_.host, ":", rendezvous_.port, ": ", first_line(error.what()),
                            "; see why rank 0 ended"));
   }
@@ -190,7 +190,7 @@ void Meeting::fail_roll_call(const std::vector<Rank>& missing, double seconds) {
   for (const Rank rank : missing) names += cat(names.empty() ? "" : ", ", rank);
   const size_t came = static_cast<size_t>(rendezvous_.size) - missing.size();
   const std::string text =
-      cat("[comm/c10d] expected ", rendezvous_.size, " ranks at ", rendezvous_.host, ":",
+      cat("[comm/gloo] expected ", rendezvous_.size, " ranks at ", rendezvous_.host, ":",
           rendezvous_.port, ", got ", came, " within ", seconds, " s; missing: rank ", names,
           "; see their messages, or allow more time");
   // The others read it in their own roll call, which ends when this store does.
