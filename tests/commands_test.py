@@ -43,6 +43,7 @@ def make_folder(folder):
         (folder / name).symlink_to(ROOT / name)
     if (ROOT / ".venv").exists():
         (folder / ".venv").symlink_to(ROOT / ".venv")
+    (folder / "times.csv").write_text("L,cp,tp,duration_per_doc\n1024,1,1,0.2\n1024,2,1,0.1\n65536,1,1,200\n")
     data = ROOT / "tests/data"
     (folder / "lengths.json").write_text("[60000, 1000, 30000, 5, 2000, 2000, 700, 9000]")
     shutil.copy(data / "documents.json", folder)

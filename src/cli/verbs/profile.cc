@@ -13,6 +13,7 @@
 #include "kernels/backend.h"
 #include "profile/measure_exchange.h"
 #include "profile/measure_profile.h"
+#include "profile/recorded_profile.h"
 
 namespace cadenza {
 namespace {
@@ -23,30 +24,38 @@ struct ProfileVerbOptions {
   double budget = 60;
   bool quick = false;
   bool json = false;
-  std::string out;
+  std::string out, recorded;
 };
 
 /// A median error above this is worth another measurement.
 constexpr double kGoodError = 0.1;
 
 std::string summary(const Profile& profile) {
-  char text[256];
-  std::snprintf(
-      text, sizeof(text),
-      "%s: %lld x %lld lengths, %lld to %lld query rows x %lld to %lld keys; own error on "
-      "%lld other points: median %.1f %%, worst %.1f %%\n",
-      profile.kernel.c_str(), static_cast<long long>(profile.forward.q_rows().size()),
-      static_cast<long long>(profile.forward.kv_rows().size()),
-      static_cast<long long>(profile.forward.q_rows().front()),
-      static_cast<long long>(profile.forward.q_rows().back()),
-      static_cast<long long>(profile.forward.kv_rows().front()),
-      static_cast<long long>(profile.forward.kv_rows().back()),
-      static_cast<long long>(profile.error.points), 100 * profile.error.median,
-      100 * profile.error.worst);
+  char text[256], error[128];
+  std::snprintf(error, sizeof(error),
+                "own error on %lld other points: median %.1f %%, worst %.1f %%",
+                static_cast<long long>(profile.error.points), 100 * profile.error.median,
+                100 * profile.error.worst);
+  std::snprintf(text, sizeof(text),
+                "%s: %lld x %lld lengths, %lld to %lld query rows x %lld to %lld keys; %s\n",
+                profile.kernel.c_str(), static_cast<long long>(profile.forward.q_rows().size()),
+                static_cast<long long>(profile.forward.kv_rows().size()),
+                static_cast<long long>(profile.forward.q_rows().front()),
+                static_cast<long long>(profile.forward.q_rows().back()),
+                static_cast<long long>(profile.forward.kv_rows().front()),
+                static_cast<long long>(profile.forward.kv_rows().back()),
+                profile.error.points > 0 ? error : "own error not known");
   if (profile.error.median <= kGoodError) return text;
   return cat(text,
              "the machine was busy or the budget small: give a larger --budget, or fewer "
              "--threads if others use its cores too\n");
+}
+
+int report(const ProfileVerbOptions& options, const Profile& profile) {
+  const Json json = profile_to_json(profile);
+  if (!options.out.empty()) write_file(options.out, json.dump() + "\n");
+  std::cout << (options.json ? json.dump(2) + "\n" : summary(profile));
+  return static_cast<int>(ExitCode::kOk);
 }
 
 int run_profile(const ProfileVerbOptions& options) {
@@ -57,6 +66,8 @@ int run_profile(const ProfileVerbOptions& options) {
   const int threads = options.threads > 0
                           ? options.threads
                           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (!options.recorded.empty())
+    return report(options, read_recorded_profile(options.recorded, options.shape.shape()));
   const auto backend = make_cpu_backend(threads);
   const ModelShape shape = options.shape.shape();
   Progress progress(true, 0, "call");
@@ -68,10 +79,7 @@ int run_profile(const ProfileVerbOptions& options) {
   progress.finish();
   profile.exchange = measure_exchange(*backend, shape);
   profile.machine = provenance_to_json(program_provenance());
-  const Json json = profile_to_json(profile);
-  if (!options.out.empty()) write_file(options.out, json.dump() + "\n");
-  std::cout << (options.json ? json.dump(2) + "\n" : summary(profile));
-  return static_cast<int>(ExitCode::kOk);
+  return report(options, profile);
 }
 
 VerbCall attach_profile(CLI::App& app) {
@@ -82,6 +90,9 @@ VerbCall attach_profile(CLI::App& app) {
   app.add_option("--budget", options->budget, "About how many seconds it may take")
       ->capture_default_str();
   app.add_flag("--quick", options->quick, "5 seconds, a small grid");
+  app.add_option("--recorded", options->recorded,
+                 "Measure nothing: times of a GPU from a CSV file with the columns L, cp, tp, "
+                 "duration_per_doc (milliseconds, forward) of the model given");
   app.add_option("--out", options->out, "Write the profile to this file (JSON)");
   app.add_flag("--json", options->json, "Print the profile instead of a line");
   return [options] { return run_profile(*options); };

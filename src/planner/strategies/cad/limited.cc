@@ -48,6 +48,12 @@ int64_t thorough_work(const CadState& state) {
   return kWork * std::min<int64_t>(state.servers(), kServers);
 }
 
+void join_neighbours(CadState& state) {
+  const std::vector<Task> tasks = state.tasks();
+  const std::vector<Task> merged = merge_tasks(tasks);
+  if (merged.size() < tasks.size()) state.assign(merged);
+}
+
 /// By a profile the parts of a cut cost more or less than the whole, and so do neighbours that are
 /// joined: caps follow what all work costs after the moves, until no server is above them.
 void follow_total(CadState& state) {
@@ -55,13 +61,13 @@ void follow_total(CadState& state) {
   constexpr int kMostRounds = 6;
   MoveFinder finder(state);
   for (int round = 0; round < kMostRounds; ++round) {
-    state.assign(merge_tasks(state.tasks()));
+    join_neighbours(state);
     state.refresh_caps();
     state.forget();
     if (state.rooms().least().first >= 0) return;
     if (!bring_under_caps(state, finder)) level_loads(state, finder);
   }
-  state.assign(merge_tasks(state.tasks()));
+  join_neighbours(state);
 }
 
 /// The search's best plan, and never a less even one. If a tile is too coarse for the caps, the
@@ -94,8 +100,7 @@ CadTasks result(CadState& state) {
   return result;
 }
 
-/// Without limits: always succeeds.
-void plan_freely(CadState& state) {
+void plan_by_pairs(CadState& state) {
   const int64_t budget = search_work(state);
   const Start start = best_start(state, budget);
   if (!start.even) {
@@ -105,6 +110,23 @@ void plan_freely(CadState& state) {
     improve(state, {.work = budget - start.work});
   }
   lower_largest_receive(state, kMoreForReceive);
+}
+
+/// Without limits: always succeeds. An evaluation by a profile takes ten times as long as one by
+/// pairs, and time is nearly proportional to pairs: so the plan is made by pairs, and what that
+/// leaves above the caps by the profile is moved then.
+void plan_freely(CadState& state) {
+  if (state.counts_pairs()) return plan_by_pairs(state);
+  const PairsCostModel pairs;
+  PlanRequest request = state.request();
+  request.cost = &pairs;
+  CadState by_pairs(request, state.batch());
+  plan_by_pairs(by_pairs);
+  state.assign(merge_tasks(by_pairs.tasks()));
+  state.refresh_caps();
+  state.forget();
+  MoveFinder finder(state);
+  if (!bring_under_caps(state, finder)) level_loads(state, finder);
 }
 
 class LimitedPlanner {

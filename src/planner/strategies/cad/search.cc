@@ -12,11 +12,11 @@ namespace {
 // Simulated annealing (Kirkpatrick, Gelatt and Vecchi, 1983). A round changes the plan somewhere
 // (cad/perturb.h), brings all servers under their caps again by noisy moves, and keeps the result
 // where it moves fewer bytes, or, by a chance that falls with the temperature, more. Rounds come in
-// cycles: each starts from the best plan so far, and less hot than the one before. A cycle's end
-// alone would be good or bad by luck (within 1 % of bytes for other seeds), the best of several is
-// good.
+// cycles. A cycle's end alone is good or bad by luck (within 1 % of bytes for other seeds), so the
+// first ones each start from the plan given; each later one from the best so far, and less hot than
+// the one before.
 
-constexpr int kCycles = 24;
+constexpr int kCycles = 36, kFreshCycles = 12;
 
 /// Temperatures are parts of the bytes of one rectangle of a quarter of a server's work, about what
 /// an importer gets. Hotter or colder by a factor of 2 gives the same bytes within 0.5 %.
@@ -44,7 +44,8 @@ class Annealing {
         work_(options.work),
         unit_(state.bytes_per_root_cost() * std::sqrt(mean_cap(state) / 4)),
         best_bytes_(state.bytes()),
-        best_(state.tasks()) {
+        first_(state.tasks()),
+        best_(first_) {
     finder_.set_noise(kNoise, &rng_);
   }
 
@@ -54,10 +55,10 @@ class Annealing {
     for (double at = 0; at < kCycles; at = done() * kCycles) {
       if (static_cast<int>(at) != cycle) {
         cycle = static_cast<int>(at);
-        state_.assign(best_);
+        state_.assign(cycle < kFreshCycles ? first_ : best_);
         state_.forget();
       }
-      round(unit_ * kHottest * std::pow(kCooling, cycle) *
+      round(unit_ * kHottest * std::pow(kCooling, std::max(0, cycle - kFreshCycles)) *
             std::pow(kColdest / kHottest, at - cycle));
     }
     return best_;
@@ -93,7 +94,7 @@ class Annealing {
   int64_t work_, rounds_ = 0;
   double unit_;
   double best_bytes_;
-  std::vector<Task> best_;
+  std::vector<Task> first_, best_;
 };
 
 }  // namespace

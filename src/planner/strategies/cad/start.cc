@@ -37,11 +37,7 @@ Start start(CadState& state, const Preference& preference, uint64_t seed) {
   if (state.request().options.split_kv) {
     work = spread_long_documents(state, preference.layout_noise, rng);
   }
-  bool even = bring_under_caps(state, finder);
-  if (!even && !state.counts_pairs()) {  // cuts made the whole dearer
-    state.refresh_caps();
-    even = bring_under_caps(state, finder);
-  }
+  const bool even = bring_under_caps(state, finder);
   return {even, work + finder.work()};
 }
 
@@ -57,7 +53,6 @@ Start best_start(CadState& state, int64_t most_work) {
     if (work + best.work > most_work) break;
     if (best_tasks.empty()) best_tasks = state.tasks();
     state.undo(0);
-    state.refresh_caps();
     const Start next = start(state, kPreferences[i], i);
     work += next.work;
     if (!next.even || state.bytes() >= best_bytes) continue;
