@@ -216,6 +216,15 @@ class PlanTest(CliTest):
             report = json.loads(self.plan("--json", *options).stdout)
             self.assertEqual([plan["strategy"] for plan in report["plans"]], names)
 
+    def test_json_is_documented_key_by_key(self):
+        page = (pathlib.Path(__file__).resolve().parents[1] / "docs/plan_format.md").read_text()
+        reports = [json.loads(self.plan("--json", *options).stdout) for options in
+                   (("--explain", 1), ("--strategy", "packed,cad"), ("--schedule",))]
+        keys = {key for report in reports for part in (report, *report["plans"]) for key in part}
+        self.assertGreater(len(keys), 30)
+        for key in sorted(keys):
+            self.assertTrue(f"`{key}`" in page or f'"{key}"' in page, f"docs/plan_format.md does not name {key}")
+
     def test_draws_a_bar_for_each_server(self):
         path = self.folder / "bars.svg"
         done = self.plan("--strategy", "home,packed,cad", "--picture", path)
