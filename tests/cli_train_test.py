@@ -117,6 +117,36 @@ class Train(Folder):
         self.assertLess(sent["bf16"], 0.7 * sent["fp32"])
         self.assertGreater(sent["bf16"], 0.5 * sent["fp32"])
 
+    def losses(self, *settings, nproc=3):
+        """Of each step of a run over processes."""
+        result = call("train", self.config(steps=3, tokens=1200), "--nproc", nproc,
+                      *(word for setting in settings for word in ("--set", setting)))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return [json.loads(line)["loss"] for line in (self.folder / "run/metrics.jsonl").open()]
+
+    def test_ping_pong_over_processes_trains_the_losses_of_the_plain_schedule(self):
+        plain = self.losses(nproc=1)
+        for settings in (("runtime.schedule=ping-pong",),
+                         ("runtime.schedule=ping-pong", "memory.kv_reuse=resend", "train.micro_batches=1"),
+                         ("runtime.schedule=plain", "planner.strategy=ring", "planner.capacity=3600")):
+            # One process has room for what three have.
+            losses = self.losses("data.tokens_per_rank=400", *settings)
+            for ours, theirs in zip(losses, plain, strict=True):
+                self.assertLess(abs(ours - theirs), 1e-5 * theirs, settings)
+
+    def test_every_rank_says_how_it_spent_its_step(self):
+        self.losses()
+        lanes = {"segment", "attention", "pack", "unpack", "transfer_wait", "imbalance_wait", "reduce", "plan",
+                 "update", "other", "step"}
+        for line in (self.folder / "run/metrics.jsonl").open():
+            ranks = json.loads(line)["rank_lanes"]
+            self.assertEqual(len(ranks), 3)
+            for rank in ranks:
+                self.assertEqual(set(rank), lanes)
+                step = rank.pop("step")
+                self.assertAlmostEqual(sum(rank.values()), step, delta=1e-9 + 1e-9 * step)
+                self.assertTrue(all(seconds >= 0 for seconds in rank.values()), rank)
+
     def test_keeps_an_earlier_run(self):
         for _ in range(2):
             self.assertEqual(call("train", self.config(steps=1)).returncode, 0)

@@ -19,7 +19,6 @@ namespace cadenza {
 namespace {
 
 constexpr double kGiB = 1.0 / (int64_t{1} << 30);
-constexpr double kTolerance = 0.02;
 
 /// Rows of a file of figures; none where it is missing.
 Json rows_of(const std::filesystem::path& path) {
@@ -91,15 +90,18 @@ BenchResult run_request(const PlanRequest& request, int repeats) {
       .tasks = verified.plan().tasks.size()};
 }
 
-BenchResult run_case(const BenchCase& bench, const CostModel& cost, Effort effort, int repeats) {
+BenchResult run_case(const BenchCase& bench, const CostModel& cost,
+                     const PlanningSettings& settings, int repeats) {
   const BatchFile file = read_batch_file(bench.path.string());
   PlanRequest request{.documents = file.documents,
                       .homes = file.servers.value(),
                       .tokens_per_rank = file.tokens_per_server.value(),
-                      .cluster = {.servers = file.servers.value()},
+                      .cluster = {.servers = file.servers.value(),
+                                  .speeds = {},
+                                  .servers_per_node = settings.servers_per_node},
                       .cost = &cost,
-                      .tolerance = kTolerance};
-  request.options.effort = effort;
+                      .tolerance = settings.tolerance,
+                      .options = settings.options};
   return run_request(request, repeats);
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/strategy.h"
+#include "planner/planning_options.h"
 
 namespace cadenza {
 
@@ -37,9 +37,10 @@ struct BenchResult {
   size_t tasks = 0;
 };
 
-/// Plans with `cad` at max/mean 1.02 by the cost model, homes by sequential fill; verifies the plan
-/// and that its cuts lie on the tile. Any failure is thrown.
-BenchResult run_case(const BenchCase& bench, const CostModel& cost, Effort effort, int repeats);
+/// Plans with `cad` as the settings say, by the cost model, homes by sequential fill; verifies the
+/// plan and that its cuts lie on the tile. Any failure is thrown.
+BenchResult run_case(const BenchCase& bench, const CostModel& cost,
+                     const PlanningSettings& settings, int repeats);
 
 /// The same for a request of any origin.
 BenchResult run_request(const PlanRequest& request, int repeats);

@@ -6,6 +6,7 @@
 #include "base/cat.h"
 #include "base/error.h"
 #include "bench_case.h"
+#include "cli/planning_options.h"
 #include "core/cost/read_cost_model.h"
 #include "growth.h"
 #include "report/table.h"
@@ -17,7 +18,7 @@ namespace {
 struct Options {
   std::vector<std::filesystem::path> folders = batch_folders();
   std::string files = ".";
-  std::string effort = "quick", cost_model = "pairs";
+  PlanningSettings planning;
   std::vector<int> growth = {8, 64, 512, 4096};
   int repeats = 5;
   bool json = false;
@@ -40,12 +41,12 @@ Table files_table(const Options& options) {
                {.key = "recv_over_reference", .title = "/ reference"},
                {.key = "tasks", .title = "tasks"},
                {.key = "plan_ms", .title = "planned in", .unit = "ms", .decimals = 2}});
-  const bool thorough = options.effort == "thorough";
-  const auto cost = read_cost_model(options.cost_model, {});
+  const bool thorough = options.planning.options.effort == Effort::kThorough;
+  const auto cost = read_cost_model(options.planning.cost_model, {});
   for (const BenchCase& bench : bench_cases(options.folders, options.files)) {
     std::cerr << "planner_bench: " << bench.name << "\n";
-    const BenchResult result = run_case(bench, *cost, thorough ? Effort::kThorough : Effort::kQuick,
-                                        thorough ? 1 : options.repeats);
+    const BenchResult result =
+        run_case(bench, *cost, options.planning, thorough ? 1 : options.repeats);
     const KnownFigures& known = bench.known;
     table.add_row({bench.name, result.max_over_mean, result.gib, ratio(result.gib, known.quick_gib),
                    ratio(result.gib, known.thorough_gib), ratio(result.gib, known.lower_bound_gib),
@@ -79,7 +80,9 @@ void run(const Options& options) {
     std::cout << Json{{"files", files.to_json()}, {"growth", growth.to_json()}}.dump(2) << "\n";
     return;
   }
-  std::cout << "cad (" << options.effort << ") at tolerance 0.02 in " << options.cost_model
+  const PlanningSettings& planning = options.planning;
+  std::cout << "cad (" << (planning.options.effort == Effort::kThorough ? "thorough" : "quick")
+            << ") at tolerance " << planning.tolerance << " in " << planning.cost_model
             << "; bytes of one forward layer, hidden 4096, KV width "
                "1024, bf16\n"
             << files.to_text() << "\n"
@@ -93,24 +96,24 @@ void run(const Options& options) {
 int main(int argc, char** argv) {
   cadenza::Options options;
   CLI::App app("Plans batches, and shows how planning time grows");
+  using cadenza::attach_planning_options;
   app.add_option("--folder", options.folders,
                  "Folders of batches, with targets.json and reference_planner.json if there are "
                  "figures to compare with; not given: tests/data/batches, and recorded batches "
                  "beside the repository");
   app.add_option("--files", options.files, "Only batches whose name matches this expression");
-  app.add_option("--effort", options.effort, "quick or thorough (of the recorded batches)")
-      ->check(CLI::IsMember({"quick", "thorough"}));
-  app.add_option("--cost-model", options.cost_model,
-                 "pairs, or a profile of hidden 4096, KV width 1024, bf16 (of the batches)");
+  attach_planning_options(app, options.planning);
   app.add_option("--growth", options.growth, "Numbers of servers, separated by commas")
       ->delimiter(',');
   app.add_option("--repeats", options.repeats, "Times are medians of so many")
       ->check(CLI::Range(1, 1000));
   app.add_flag("--json", options.json, "Print one JSON object");
-  CLI11_PARSE(app, argc, argv);
   try {
+    app.parse(argc, argv);
     cadenza::run(options);
     return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
   } catch (const cadenza::Error& error) {
     std::cerr << "planner_bench: error: " << error.what() << "\n";
     return static_cast<int>(error.code());

@@ -14,20 +14,23 @@ namespace {
 /// One request for each nano-batch of the schedule.
 std::vector<NanoBatchRequest> requests_of(const BatchLengths& lengths, const PlanSettings& settings,
                                           int ranks) {
-  PlanRequest whole{
-      .documents = documents_of_lengths(lengths),
-      .homes_given = false,
-      .homes = ranks,
-      .tokens_per_rank = settings.tokens_per_rank,
-      .cluster = {.servers = ranks, .speeds = {}, .servers_per_node = settings.servers_per_node},
-      .shape = settings.shape,
-      .cost = settings.cost.get(),
-      .tolerance = settings.tolerance,
-      .options = {.capacity = settings.capacity}};
+  PlanRequest whole{.documents = documents_of_lengths(lengths),
+                    .homes_given = false,
+                    .homes = ranks,
+                    .tokens_per_rank = settings.tokens_per_rank,
+                    .cluster = {.servers = ranks,
+                                .speeds = {},
+                                .servers_per_node = settings.planning.servers_per_node},
+                    .shape = settings.shape,
+                    .cost = settings.cost.get(),
+                    .tolerance = settings.planning.tolerance,
+                    .options = settings.planning.options};
   for (Document& document : whole.documents) document.mask = settings.kinds.front().mask;
   if (settings.schedule == ScheduleKind::kPingPong)
     return split_nano_batches(settings.strategy, whole);
-  if (!settings.strategy.places_tokens) {
+  const bool places =
+      settings.strategy.places_tokens || settings.planning.options.placement == Placement::kFree;
+  if (!places) {
     whole.documents =
         fill_evenly(std::move(whole.documents), ranks, settings.tokens_per_rank).documents;
     whole.homes_given = true;

@@ -2,13 +2,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "core/cost_model.h"
 #include "core/mask.h"
 #include "core/model_shape.h"
-#include "planner/strategy.h"
+#include "planner/planning_options.h"
 #include "program/schedule.h"
 
 namespace cadenza {
@@ -24,13 +23,11 @@ struct PlanSettings {
   const Strategy& strategy;
   ModelShape shape;
   std::vector<LayerKind> kinds = {LayerKind{}};
-  double tolerance = 0.02;
-  int64_t tokens_per_rank = 0;           // room of each rank
-  std::optional<int64_t> capacity = {};  // of strategies that place documents; tokens_per_rank
+  PlanningSettings planning = {};
+  int64_t tokens_per_rank = 0;  // room of each rank
   double deadline_seconds = 60;
   std::shared_ptr<const CostModel> cost = std::make_shared<PairsCostModel>();
   ScheduleKind schedule = ScheduleKind::kPlain;
-  int servers_per_node = 0;
 };
 
 /// Lengths of a micro-batch's documents.

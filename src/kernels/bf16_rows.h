@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kernels/attention_case.h"
+#include "kernels/attention_case_test.h"
 
 /// For tests: rows in bf16.
 namespace cadenza {

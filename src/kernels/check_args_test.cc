@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "base/error.h"
-#include "kernels/attention_case.h"
+#include "kernels/attention_case_test.h"
 
 namespace cadenza {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/attention_case.h"
+#include "kernels/attention_case_test.h"
 
 /// For tests: derivatives of a loss in double by central differences over fp32 inputs.
 namespace cadenza {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/batch.h"
-#include "kernels/attention_case.h"
+#include "kernels/attention_case_test.h"
 #include "kernels/reference/attention_by_definition.h"
 #include "testing/mask_definition.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/attention_case.h"
+#include "kernels/attention_case_test.h"
 
 /// For tests: random calls of attention, with tasks that overlap, see nothing, or have no rows.
 namespace cadenza {

@@ -21,7 +21,7 @@ constexpr int64_t kFloatBytes = sizeof(float);
 
 class LlamaModelOnHost final : public LlamaModel {
  public:
-  LlamaModelOnHost(const ModelConfig& config, const LlamaOptions& options)
+  LlamaModelOnHost(const ModelConfig& config, const ModelOptions& options)
       : parameters_(parameter_layout(config)),
         values_(parameter_elements(parameters_) * kFloatBytes),
         gradients_(parameter_elements(parameters_) * kFloatBytes),
@@ -42,6 +42,11 @@ class LlamaModelOnHost final : public LlamaModel {
   int64_t kv_heads() const override { return context_.config.num_key_value_heads; }
   int64_t head_dim() const override { return context_.config.resolved_head_dim(); }
   Dtype dtype() const override { return context_.options.dtype; }
+  std::vector<Mask> masks() const override {
+    const auto& window = context_.config.sliding_window;
+    if (!window) return {Mask{}};
+    return {Mask{.kind = Mask::Kind::kWindow, .window = *window, .explicit_pieces = {}}};
+  }
 
   std::unique_ptr<SegmentRun> start(const RankTokens& tokens, double loss_scale,
                                     bool training) override {
@@ -84,7 +89,7 @@ class LlamaModelOnHost final : public LlamaModel {
   LlamaContext context_;
 };
 
-std::unique_ptr<LlamaModel> empty_model(const ModelConfig& config, const LlamaOptions& options) {
+std::unique_ptr<LlamaModel> empty_model(const ModelConfig& config, const ModelOptions& options) {
   check_model_config(config);
   if (options.head_chunk_rows < 1) {
     throw ConfigError(cat("[model] head_chunk_rows: expected a number >= 1, got ",
@@ -95,14 +100,14 @@ std::unique_ptr<LlamaModel> empty_model(const ModelConfig& config, const LlamaOp
 
 }  // namespace
 
-std::unique_ptr<LlamaModel> make_llama(const ModelConfig& config, const LlamaOptions& options,
+std::unique_ptr<LlamaModel> make_llama(const ModelConfig& config, const ModelOptions& options,
                                        uint64_t seed) {
   auto model = empty_model(config, options);
   init_parameters(config, model->parameters(), seed, model->flat_parameters());
   return model;
 }
 
-std::unique_ptr<LlamaModel> load_llama(const std::string& folder, const LlamaOptions& options) {
+std::unique_ptr<LlamaModel> load_llama(const std::string& folder, const ModelOptions& options) {
   const std::string config_path = folder + "/config.json";
   const std::string weights_path = folder + "/model.safetensors";
   const ModelConfig config =

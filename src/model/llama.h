@@ -7,22 +7,10 @@
 #include <vector>
 
 #include "model/model_config.h"
+#include "model/model_options.h"
 #include "step/trainable_model.h"
 
 namespace cadenza {
-
-/// What a segment keeps from forward to backward.
-enum class Recompute {
-  kNone,     // its whole autograd graph
-  kSegment,  // its inputs; forward is run again in backward (attention outputs are kept by the
-             // runtime)
-};
-
-struct LlamaOptions {
-  Dtype dtype = Dtype::kFloat32;  // of the weights that passes compute with, and of activations
-  Recompute recompute = Recompute::kNone;
-  int64_t head_chunk_rows = 1024;  // rows of logits alive at once: bounds rows × vocabulary
-};
 
 /// A Llama-type decoder. A tied head has no parameter of its own.
 ///
@@ -39,12 +27,12 @@ class LlamaModel : public TrainableModel {
 /// Fresh weights: normal(0, initializer_range), the projections that write to the residual stream
 /// (o_proj, down_proj) scaled by 1/sqrt(2 · layers) (GPT-2, section 2.3), norms 1. Equal seeds give
 /// equal weights.
-std::unique_ptr<LlamaModel> make_llama(const ModelConfig& config, const LlamaOptions& options,
+std::unique_ptr<LlamaModel> make_llama(const ModelConfig& config, const ModelOptions& options,
                                        uint64_t seed);
 
 /// Loads `folder`/config.json and `folder`/model.safetensors (fp32 or bf16). DataError naming file
 /// and tensor when one is missing, left over, of another shape or dtype.
-std::unique_ptr<LlamaModel> load_llama(const std::string& folder, const LlamaOptions& options);
+std::unique_ptr<LlamaModel> load_llama(const std::string& folder, const ModelOptions& options);
 
 /// Threads of libtorch's own kernels in the calling thread.
 void set_model_threads(int threads);

@@ -12,7 +12,7 @@
 namespace cadenza {
 namespace {
 
-constexpr LlamaOptions kBf16{.dtype = Dtype::kBFloat16};
+constexpr ModelOptions kBf16{.dtype = Dtype::kBFloat16};
 
 // Half a step of bf16, relative to the number.
 constexpr double kRounding = 0x1p-8;
@@ -72,7 +72,7 @@ TEST(LlamaBf16, LossesAndGradientsFollowTheFp32Model) {
       config.initializer_range = 0.12;
       const auto exact = make_llama(config, {}, 5);
       for (float& value : exact->flat_parameters()) value = to_float(to_bf16(value));
-      const LlamaOptions options{
+      const ModelOptions options{
           .dtype = Dtype::kBFloat16, .recompute = recompute, .head_chunk_rows = 4};
       const auto model = make_llama(config, options, 5);
       std::ranges::copy(exact->flat_parameters(), model->flat_parameters().begin());

@@ -17,7 +17,7 @@ namespace cadenza {
 /// place. In bf16 it is a leaf over a rounded copy, whose .grad is there only until it is gathered.
 struct LlamaContext {
   ModelConfig config;
-  LlamaOptions options;
+  ModelOptions options;
   std::vector<float> inverse_frequencies;
   std::vector<at::Tensor> weights;    // in the order of parameter_layout
   std::vector<at::Tensor> gradients;  // their parts of the flat gradients, fp32

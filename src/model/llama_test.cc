@@ -76,7 +76,7 @@ void expect_close(const std::vector<float>& a, const std::vector<float>& b, doub
 
 struct Variant {
   const char* name;
-  LlamaOptions options;
+  ModelOptions options;
   int64_t gap;
 };
 

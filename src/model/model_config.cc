@@ -104,25 +104,31 @@ Json model_config_to_json(const ModelConfig& config) {
                     {"original_max_position_embeddings",
                      config.rope_scaling->original_max_position_embeddings}};
   }
-  return {{"architectures", {"LlamaForCausalLM"}},
-          {"model_type", "llama"},
-          {"vocab_size", config.vocab_size},
-          {"hidden_size", config.hidden_size},
-          {"intermediate_size", config.intermediate_size},
-          {"num_hidden_layers", config.num_hidden_layers},
-          {"num_attention_heads", config.num_attention_heads},
-          {"num_key_value_heads", config.num_key_value_heads},
-          {"head_dim", config.resolved_head_dim()},
-          {"max_position_embeddings", config.max_position_embeddings},
-          {"hidden_act", "silu"},
-          {"attention_bias", false},
-          {"mlp_bias", false},
-          {"rms_norm_eps", config.rms_norm_eps},
-          {"rope_theta", config.rope_theta},
-          {"rope_scaling", rope_scaling},
-          {"tie_word_embeddings", config.tie_word_embeddings},
-          {"initializer_range", config.initializer_range},
-          {"torch_dtype", "float32"}};
+  Json sizes = {{"architectures", {"LlamaForCausalLM"}},
+                {"model_type", "llama"},
+                {"vocab_size", config.vocab_size},
+                {"hidden_size", config.hidden_size},
+                {"intermediate_size", config.intermediate_size},
+                {"num_hidden_layers", config.num_hidden_layers},
+                {"num_attention_heads", config.num_attention_heads},
+                {"num_key_value_heads", config.num_key_value_heads},
+                {"head_dim", config.resolved_head_dim()},
+                {"max_position_embeddings", config.max_position_embeddings},
+                {"hidden_act", "silu"},
+                {"attention_bias", false},
+                {"mlp_bias", false},
+                {"rms_norm_eps", config.rms_norm_eps},
+                {"rope_theta", config.rope_theta},
+                {"rope_scaling", rope_scaling},
+                {"tie_word_embeddings", config.tie_word_embeddings},
+                {"initializer_range", config.initializer_range},
+                {"torch_dtype", "float32"}};
+  if (config.sliding_window) {
+    sizes["architectures"] = {"MistralForCausalLM"};
+    sizes["model_type"] = "mistral";
+    sizes["sliding_window"] = *config.sliding_window;
+  }
+  return sizes;
 }
 
 }  // namespace cadenza

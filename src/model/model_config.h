@@ -30,6 +30,8 @@ struct ModelConfig {
   double rms_norm_eps = 1e-5;
   double rope_theta = 10000.0;
   std::optional<Llama3RopeScaling> rope_scaling;
+  /// Mistral's: a query sees itself and this many keys less one before it. None: all before it.
+  std::optional<int64_t> sliding_window;
   bool tie_word_embeddings = false;
   double initializer_range = 0.02;
 
@@ -43,7 +45,7 @@ struct ModelConfig {
 void check_model_config(const ModelConfig& config);
 
 /// Reads a Hugging Face config.json of a Llama or Mistral model. What Cadenza cannot do exactly
-/// (another model_type, attention or MLP bias, another activation, a sliding window that is active,
+/// (another model_type, attention or MLP bias, another activation, a sliding window of a Llama,
 /// other RoPE scaling, quantisation) is a DataError naming the key.
 ModelConfig model_config_from_json(const Json& json, const std::string& where);
 

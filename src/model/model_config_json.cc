@@ -84,24 +84,34 @@ void refuse_what_changes_the_model(const Reader& file) {
   }
 }
 
-// A window would apply as soon as a document is longer than it, and documents may be longer than
-// max_position_embeddings: so any window is refused, also the 4096 that MistralConfig takes when
-// the key is absent.
-void refuse_windows(const Reader& file, bool mistral) {
-  const char* const remedy = "set sliding_window to null if the model was trained without one";
-  if (const Json* value = file.find("sliding_window")) {
-    file.refuse("sliding_window", "null", value->dump(), remedy);
+// MistralConfig takes a window of 4096 when the key is absent; null is none. Hugging Face's Llama
+// has no window, so that a file that names one is of something else.
+std::optional<int64_t> read_window(const Reader& file, bool mistral) {
+  const bool absent = !file.json.contains("sliding_window");
+  if (mistral && absent) return 4096;
+  const Json* value = file.find("sliding_window");
+  if (value == nullptr) return std::nullopt;
+  if (!mistral) {
+    file.refuse("sliding_window", "null", value->dump(),
+                "a Llama has no window; set it to null if the model was trained without one");
   }
-  if (mistral && !file.json.contains("sliding_window")) {
-    file.refuse("sliding_window", "null", "no such key, which means 4096 for Mistral", remedy);
+  const int64_t window = file.integer("sliding_window", 0);
+  if (window < 1) {
+    file.refuse("sliding_window", "a number >= 1, or null", value->dump(), "correct the file");
   }
+  return window;
+}
+
+// All layers have the window, or none has.
+void refuse_mixed_layers(const Reader& file, bool window) {
   const Json* kinds = file.find("layer_types");
   if (kinds == nullptr) return;
-  const bool full =
-      kinds->is_array() && std::all_of(kinds->begin(), kinds->end(),
-                                       [](const Json& kind) { return kind == "full_attention"; });
-  if (!full)
-    file.refuse("layer_types", "full_attention in every layer", kinds->dump(), kOtherModel);
+  const char* const expected = window ? "sliding_attention" : "full_attention";
+  const bool alike =
+      kinds->is_array() &&
+      std::all_of(kinds->begin(), kinds->end(), [&](const Json& kind) { return kind == expected; });
+  if (!alike)
+    file.refuse("layer_types", cat(expected, " in every layer"), kinds->dump(), kOtherModel);
 }
 
 Llama3RopeScaling read_llama3(const Reader& rope) {
@@ -192,8 +202,9 @@ ModelConfig model_config_from_json(const Json& json, const std::string& where) {
     file.refuse("model_type", "llama or mistral", type, kOtherModel);
   }
   refuse_what_changes_the_model(file);
-  refuse_windows(file, type == "mistral");
   ModelConfig config = read_sizes(file, type == "mistral");
+  config.sliding_window = read_window(file, type == "mistral");
+  refuse_mixed_layers(file, config.sliding_window.has_value());
   read_rope(file, config);
   try {
     check_model_config(config);

@@ -124,11 +124,20 @@ TEST(ModelConfig, RefusesOtherModels) {
   EXPECT_THROW(read("[]"), DataError);
 }
 
-TEST(ModelConfig, MistralWindowIsRefusedAlsoWhenItIsTheDefault) {
-  for (const char* file :
-       {R"({"model_type": "mistral", "sliding_window": 4096})", R"({"model_type": "mistral"})"}) {
-    EXPECT_THAT([&] { read(file); }, ThrowsMessage<DataError>(HasSubstr("sliding_window"))) << file;
+TEST(ModelConfig, ReadsMistralsWindow) {
+  const auto window = [](const std::string& members) {
+    return read(R"({"model_type": "mistral")" + members + "}").sliding_window;
+  };
+  EXPECT_EQ(window(""), 4096);  // Hugging Face's default
+  EXPECT_EQ(window(R"(, "sliding_window": null)"), std::nullopt);
+  EXPECT_EQ(window(R"(, "sliding_window": 7)"), 7);
+  EXPECT_EQ(window(R"(, "sliding_window": 7, "layer_types": ["sliding_attention"])"), 7);
+  for (const char* refused :
+       {R"(, "sliding_window": 0)", R"(, "sliding_window": -1)", R"(, "sliding_window": "x")"}) {
+    EXPECT_THAT([&] { window(refused); }, ThrowsMessage<DataError>(HasSubstr("sliding_window")));
   }
+  EXPECT_THAT([&] { window(R"(, "layer_types": ["full_attention"])"); },
+              ThrowsMessage<DataError>(HasSubstr("layer_types")));
 }
 
 TEST(ModelConfig, ToleratesWhatDoesNotChangeTheModel) {
@@ -145,6 +154,7 @@ TEST(ModelConfig, JsonRoundTrips) {
   config.rope_theta = 123456.5;
   config.tie_word_embeddings = true;
   config.initializer_range = 0.01;
+  config.sliding_window = 99;
   config.rope_scaling = {.factor = 7,
                          .low_freq_factor = 2,
                          .high_freq_factor = 5,

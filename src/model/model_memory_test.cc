@@ -28,7 +28,7 @@ ModelConfig wide_vocabulary() {
 }
 
 // Bytes above what the model itself holds, at the worst moment of one pass over `rows` rows.
-int64_t peak_of_pass(const ModelConfig& config, int64_t rows, const LlamaOptions& options,
+int64_t peak_of_pass(const ModelConfig& config, int64_t rows, const ModelOptions& options,
                      bool training) {
   const auto model = make_llama(config, options, 1);
   std::vector<int64_t> ids(static_cast<size_t>(rows), 7);

@@ -29,7 +29,7 @@ std::vector<Run> runs_of_equal_decay(const std::vector<ParameterInfo>& parameter
   return runs;
 }
 
-at::Tensor tensor_over(LlamaModel& model, const Run& run) {
+at::Tensor tensor_over(TrainableModel& model, const Run& run) {
   const int64_t elements = run.end - run.begin;
   at::Tensor value =
       at::from_blob(model.flat_parameters().data() + run.begin, {elements}, at::kFloat);
@@ -39,7 +39,7 @@ at::Tensor tensor_over(LlamaModel& model, const Run& run) {
   return value;
 }
 
-std::vector<at::Tensor> tensors_with_decay(LlamaModel& model, bool decay) {
+std::vector<at::Tensor> tensors_with_decay(TrainableModel& model, bool decay) {
   std::vector<at::Tensor> tensors;
   for (const Run& run : runs_of_equal_decay(model.parameters())) {
     if (run.decay == decay) tensors.push_back(tensor_over(model, run));
@@ -47,7 +47,7 @@ std::vector<at::Tensor> tensors_with_decay(LlamaModel& model, bool decay) {
   return tensors;
 }
 
-torch::optim::OptimizerParamGroup group(LlamaModel& model, const AdamWOptions& options,
+torch::optim::OptimizerParamGroup group(TrainableModel& model, const AdamWOptions& options,
                                         bool decay) {
   auto settings = std::make_unique<torch::optim::AdamWOptions>();
   settings->betas({options.beta1, options.beta2})
@@ -58,7 +58,7 @@ torch::optim::OptimizerParamGroup group(LlamaModel& model, const AdamWOptions& o
 
 class LibtorchAdamW final : public AdamW {
  public:
-  LibtorchAdamW(LlamaModel& model, const AdamWOptions& options)
+  LibtorchAdamW(TrainableModel& model, const AdamWOptions& options)
       : optimizer_({group(model, options, true), group(model, options, false)}) {}
 
   void step(double learning_rate) override {
@@ -72,7 +72,7 @@ class LibtorchAdamW final : public AdamW {
 
 }  // namespace
 
-std::unique_ptr<AdamW> make_adamw(LlamaModel& model, const AdamWOptions& options) {
+std::unique_ptr<AdamW> make_adamw(TrainableModel& model, const AdamWOptions& options) {
   return std::make_unique<LibtorchAdamW>(model, options);
 }
 

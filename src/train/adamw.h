@@ -4,16 +4,10 @@
 #include <span>
 #include <vector>
 
-#include "model/llama.h"
+#include "config/adamw_options.h"
+#include "step/trainable_model.h"
 
 namespace cadenza {
-
-struct AdamWOptions {
-  double beta1 = 0.9;
-  double beta2 = 0.95;
-  double epsilon = 1e-8;
-  double weight_decay = 0.1;  // on parameters that say so
-};
 
 /// libtorch's AdamW over the model's flat buffers, in fp32 whatever the model's dtype.
 class AdamW {
@@ -24,6 +18,6 @@ class AdamW {
 };
 
 /// `model` must outlive it.
-std::unique_ptr<AdamW> make_adamw(LlamaModel& model, const AdamWOptions& options);
+std::unique_ptr<AdamW> make_adamw(TrainableModel& model, const AdamWOptions& options);
 
 }  // namespace cadenza

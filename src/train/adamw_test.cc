@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "model/llama.h"
 
 namespace cadenza {
 namespace {
@@ -22,7 +23,7 @@ ModelConfig tiny_config() {
   return config;
 }
 
-void fill_gradients(LlamaModel& model, int step) {
+void fill_gradients(TrainableModel& model, int step) {
   auto gradients = model.flat_gradients();
   for (size_t i = 0; i < gradients.size(); ++i) {
     gradients[i] = static_cast<float>(std::sin(0.37 * static_cast<double>(i) + step));
@@ -68,7 +69,7 @@ TEST(AdamW, FollowsThePaperWithDecayOnMatricesOnly) { expect_steps(0.9); }
 
 TEST(AdamW, TakesBetaFromItsOptions) { expect_steps(0.5); }
 
-double loss_of(LlamaModel& model) {
+double loss_of(TrainableModel& model) {
   const RankTokens tokens{.ids = {3, 1, 4}, .positions = {0, 0, 0}, .targets = {5, 9, 2}};
   const auto run = model.start(tokens, 1, false);
   std::vector<BFloat16> rows(3 * 6);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "comm/group.h"
+#include "config/train_config.h"
 #include "data/corpus.h"
-#include "train/config.h"
 
 namespace cadenza {
 

@@ -95,7 +95,7 @@ std::vector<NanoPlan> nano_plans(const std::string& name, const Batch& batch,
 
 /// One rank's part of one pass; the sums over ranks are on every rank.
 LossAndGradients run_rank(Group& group, const std::vector<NanoPlan>& plans, int64_t targets,
-                          const LlamaOptions& options, BackwardInputs inputs) {
+                          const ModelOptions& options, BackwardInputs inputs) {
   const Deadline deadline = Deadline::after_seconds(kDeadlineSeconds);
   set_model_threads(1);
   const auto model = make_llama(small_model(), options, /*seed=*/3);
@@ -136,7 +136,7 @@ LossAndGradients run_rank(Group& group, const std::vector<NanoPlan>& plans, int6
 }
 
 LossAndGradients run(const std::vector<NanoPlan>& plans, const Documents& documents,
-                     const LlamaOptions& options = {},
+                     const ModelOptions& options = {},
                      BackwardInputs inputs = BackwardInputs::kKept) {
   int64_t targets = 0;
   for (const auto& document : documents) targets += static_cast<int64_t>(document.size()) - 1;
@@ -151,7 +151,7 @@ LossAndGradients run(const std::vector<NanoPlan>& plans, const Documents& docume
 }
 
 LossAndGradients run(const Plan& plan, const Documents& documents,
-                     const LlamaOptions& options = {}) {
+                     const ModelOptions& options = {}) {
   return run(std::vector<NanoPlan>{{plan, documents}}, documents, options);
 }
 
@@ -200,7 +200,7 @@ class EveryStrategy : public testing::TestWithParam<std::tuple<int, std::string,
 
 TEST_P(EveryStrategy, GivesLossAndGradientsOfOneProcess) {
   const auto& [ranks, strategy, dtype] = GetParam();
-  const LlamaOptions options{.dtype = dtype};
+  const ModelOptions options{.dtype = dtype};
   int planned = 0;
   for (uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, EveryStrategy,
 // Nano-batches of documents that are cut in the middle, of whole ones, and of none.
 TEST_P(EveryStrategy, GivesTheSameUnderPingPong) {
   const auto& [ranks, strategy, dtype] = GetParam();
-  const LlamaOptions options{.dtype = dtype};
+  const ModelOptions options{.dtype = dtype};
   int planned = 0;
   for (uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -296,7 +296,7 @@ TEST(EqualsOneRank, WhenSegmentsAreRecomputed) {
   const Batch batch = random_batch(rng, {.ranks = 2, .max_documents = 4, .max_length = 60});
   const Documents documents = random_tokens(rng, batch);
   const LossAndGradients one = run(plan_with("home", on_one_rank(batch)), documents);
-  const LlamaOptions options{.recompute = Recompute::kSegment, .head_chunk_rows = 7};
+  const ModelOptions options{.recompute = Recompute::kSegment, .head_chunk_rows = 7};
   expect_equal_to_one_rank(run(plan_with("cad", batch), documents, options), one);
 }
 

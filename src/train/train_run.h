@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "train/config.h"
+#include "config/train_config.h"
 #include "train/rank_environment.h"
 
 namespace cadenza {

@@ -10,37 +10,31 @@
 #include "base/stopwatch.h"
 #include "comm/collectives.h"
 #include "core/cost/read_cost_model.h"
+#include "model/families.h"
+#include "model/llama.h"
+#include "train/layer_kinds.h"
 #include "train/rank_tokens.h"
 
 namespace cadenza {
 namespace {
 
-std::unique_ptr<LlamaModel> build_model(const TrainConfig& config) {
-  const LlamaOptions options{.dtype = config.dtype, .recompute = config.recompute};
+std::unique_ptr<TrainableModel> build_model(const TrainConfig& config) {
+  const ModelOptions options{.dtype = config.dtype, .recompute = config.recompute};
   if (config.checkpoint.empty()) return make_llama(config.model, options, config.seed);
-  auto model = load_llama(config.checkpoint, options);
+  auto model = load_model(config.checkpoint, options);
   const bool special_tokens = config.data.begin_token || config.data.end_token;
   const int64_t needed = special_tokens ? ByteVocabulary::kSize : ByteVocabulary::kBeginOfDocument;
-  if (model->config().vocab_size < needed) {
+  if (model->vocab_size() < needed) {
     throw ConfigError(cat("[train] text is read as ", needed,
                           " tokens (bytes and special tokens), but the vocabulary of ",
-                          config.checkpoint, " is ", model->config().vocab_size,
+                          config.checkpoint, " is ", model->vocab_size(),
                           "; expected a checkpoint with a larger one"));
   }
   return model;
 }
 
-ModelShape shape_of(const LlamaModel& model, const TrainConfig& config) {
+ModelShape shape_of(const Segments& model, const TrainConfig& config) {
   return attention_spec(model, {.gradient_dtype = config.gradient_exchange_dtype}).shape;
-}
-
-/// The masks of the model's kinds of layers, and how many layers have each.
-std::vector<LayerKind> kinds_of(const Segments& model) {
-  std::vector<LayerKind> kinds;
-  for (const Mask& mask : model.masks()) kinds.push_back({mask, 0});
-  for (int layer = 0; layer < model.layers(); ++layer)
-    kinds.at(static_cast<size_t>(model.softmax(layer).kind)).share += 1.0 / model.layers();
-  return kinds;
 }
 
 StepLengths lengths_of(const std::vector<DocumentBatch>& micro_batches) {
@@ -81,14 +75,12 @@ Trainer::Trainer(Group& group, Backend& backend, const TrainConfig& config,
       source_(source),
       plan_settings_{.strategy = find_strategy(strategy),
                      .shape = shape_of(*model_, config),
-                     .kinds = kinds_of(*model_),
-                     .tolerance = config.tolerance,
+                     .kinds = layer_kinds(*model_),
+                     .planning = config.planning,
                      .tokens_per_rank = config.tokens_per_rank,
-                     .capacity = config.capacity,
                      .deadline_seconds = config.deadline_seconds,
-                     .cost = read_cost_model(config.cost_model, shape_of(*model_, config)),
-                     .schedule = config.schedule,
-                     .servers_per_node = config.servers_per_node},
+                     .cost = read_cost_model(config.planning.cost_model, shape_of(*model_, config)),
+                     .schedule = config.schedule},
       ahead_(group, plan_settings_),
       learning_rate_{.peak = config.learning_rate,
                      .minimum = config.min_learning_rate,

@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "comm/group.h"
+#include "config/train_config.h"
 #include "data/token_source.h"
 #include "engine/plan_ahead.h"
 #include "kernels/backend.h"
-#include "model/llama.h"
 #include "step/step_runner.h"
 #include "train/adamw.h"
-#include "train/config.h"
 #include "train/gradient_reducer.h"
 #include "train/learning_rate.h"
 #include "train/rank_status.h"
@@ -58,7 +57,7 @@ class Trainer {
   /// one runs. All ranks call alike.
   void plan_ahead(const std::vector<DocumentBatch>& micro_batches);
 
-  LlamaModel& model() { return *model_; }
+  TrainableModel& model() { return *model_; }
   const std::string& strategy() const { return strategy_name_; }
   /// Bytes of parameters, gradients and optimizer states: what a step does not free.
   int64_t static_bytes() const { return static_bytes_; }
@@ -77,7 +76,7 @@ class Trainer {
   const TrainConfig config_;
   const std::string strategy_name_;
   int64_t static_bytes_ = 0;
-  std::unique_ptr<LlamaModel> model_;
+  std::unique_ptr<TrainableModel> model_;
   std::unique_ptr<AdamW> optimizer_;
   std::unique_ptr<GradientReducer> reducer_;
   LaneClock clock_;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "data/memory_tokens.h"
+#include "model/llama.h"
 #include "testing/expect_close.h"
 #include "testing/spawn_ranks.h"
 
@@ -128,7 +129,7 @@ TEST(Trainer, PlacedDocumentsTrainTheSameWhateverTheCapacity) {
     for (const int ranks : {2, 3, 4}) {
       for (const int64_t capacity : {64, 130}) {
         SCOPED_TRACE(testing::Message() << strategy << ", " << ranks << " ranks, " << capacity);
-        config.capacity = capacity;
+        config.planning.options.capacity = capacity;
         const StepReport placed = train(config, ranks, strategy, Batches(batches), 3).report;
         EXPECT_NEAR(placed.loss, expected.loss, 1e-5 * expected.loss);
         EXPECT_NEAR(placed.gradient_norm, expected.gradient_norm, 1e-4 * expected.gradient_norm);
@@ -174,6 +175,26 @@ TEST(Trainer, EveryRanksLanesSumToItsStep) {
       EXPECT_GT(times.lanes[Lane::kTransferWait] + times.lanes[Lane::kImbalanceWait], 0);
     }
   });
+}
+
+// Mistral's mask: of a document that is longer than the window, a query sees near keys only.
+TEST(Trainer, AModelsWindowIsTheMaskOfItsDocuments) {
+  const std::vector<Documents> batches = {{document(60, 1), document(9, 2)}, {document(33, 3)}};
+  TrainConfig config = small_config();
+  config.tokens_per_rank = 70;
+  const double full = train(config, 1, "home", Batches(batches), 2).report.loss;
+  config.model.sliding_window = 60;
+  EXPECT_EQ(train(config, 1, "home", Batches(batches), 2).report.loss, full);
+  config.model.sliding_window = 8;
+  const double near = train(config, 1, "home", Batches(batches), 2).report.loss;
+  EXPECT_GT(std::abs(near - full), 1e-5);
+  for (const char* strategy : {"home", "cad", "ring", "sap"}) {
+    for (const ScheduleKind schedule : {ScheduleKind::kPlain, ScheduleKind::kPingPong}) {
+      config.schedule = schedule;
+      EXPECT_NEAR(train(config, 3, strategy, Batches(batches), 2).report.loss, near, 1e-5 * near)
+          << strategy << ", " << schedule_name(schedule);
+    }
+  }
 }
 
 // As instruction data has it: the first document's first half is a prompt.

@@ -1,12 +1,11 @@
 #include "cli/plan/plan_options.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "base/cat.h"
 #include "base/error.h"
-#include "cli/byte_size.h"
 #include "cli/mask_option.h"
+#include "cli/planning_options.h"
 
 namespace cadenza {
 namespace {
@@ -24,53 +23,10 @@ T given(const std::optional<T>& option, const std::optional<T>& in_file, const c
   return *value;
 }
 
-void check_numbers(const PlanVerbOptions& options) {
-  if (!(options.tolerance >= 0)) {
-    throw ConfigError(cat("[plan] expected --tolerance >= 0, got ", options.tolerance,
-                          "; 0.05 allows 5 % above the mean"));
-  }
-  if (options.servers_per_node < 0) {
-    throw ConfigError(cat("[plan] expected --servers-per-node >= 0, got ", options.servers_per_node,
-                          "; 0 puts all servers in one node"));
-  }
-  if (!(options.far_link_weight > 0)) {
-    throw ConfigError(cat("[plan] expected --far-link-weight > 0, got ", options.far_link_weight,
-                          "; 8 counts a byte between nodes as eight inside one"));
-  }
-  if (options.layers < 1) {
-    throw ConfigError(
-        cat("[plan] expected --layers >= 1, got ", options.layers, "; give the model's layers"));
-  }
-  if (options.capacity && *options.capacity < 1) {
-    throw ConfigError(
-        cat("[plan] expected --capacity >= 1, got ", *options.capacity, "; give tokens per rank"));
-  }
-}
-
-MeshShape mesh_shape(const std::string& text) {
-  MeshShape shape;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%dx%d%c", &shape.q_chunks, &shape.kv_chunks, &rest) == 2 &&
-      shape.q_chunks >= 1 && shape.kv_chunks >= 1)
-    return shape;
+void check_layers(const PlanVerbOptions& options) {
+  if (options.layers >= 1) return;
   throw ConfigError(
-      cat("[--mesh] expected AxB, A chunks of queries and B of keys per server, got '", text,
-          "'; with 8 servers give 2x4"));
-}
-
-PlanOptions plan_options(const PlanVerbOptions& options) {
-  PlanOptions plan{.split_kv = options.split_kv,
-                   .far_link_weight = options.far_link_weight,
-                   .placement = options.placement == "free" ? Placement::kFree : Placement::kFill,
-                   .effort = options.effort == "thorough" ? Effort::kThorough : Effort::kQuick,
-                   .capacity = options.capacity};
-  if (!options.max_recv_bytes.empty())
-    plan.max_recv_bytes = byte_size_of_option("--max-recv-bytes", options.max_recv_bytes);
-  if (!options.max_extra_kv_bytes.empty())
-    plan.max_extra_kv_bytes =
-        byte_size_of_option("--max-extra-kv-bytes", options.max_extra_kv_bytes);
-  if (!options.mesh.empty()) plan.mesh = mesh_shape(options.mesh);
-  return plan;
+      cat("[plan] expected --layers >= 1, got ", options.layers, "; give the model's layers"));
 }
 
 std::vector<double> speeds_of(const PlanVerbOptions& options, int servers) {
@@ -82,7 +38,7 @@ std::vector<double> speeds_of(const PlanVerbOptions& options, int servers) {
 }  // namespace
 
 PlanRequest plan_request(const PlanVerbOptions& options, BatchFile file, const CostModel& cost) {
-  check_numbers(options);
+  check_layers(options);
   if (!options.mask.empty()) {
     for (Document& document : file.documents) document.mask = mask_from_option(options.mask);
   }
@@ -94,11 +50,11 @@ PlanRequest plan_request(const PlanVerbOptions& options, BatchFile file, const C
               given(options.tokens_per_server, file.tokens_per_server, "--tokens-per-server"),
           .cluster = {.servers = servers,
                       .speeds = speeds_of(options, servers),
-                      .servers_per_node = options.servers_per_node},
+                      .servers_per_node = options.planning.servers_per_node},
           .shape = options.shape.shape(),
           .cost = &cost,
-          .tolerance = options.tolerance,
-          .options = plan_options(options)};
+          .tolerance = options.planning.tolerance,
+          .options = options.planning.options};
 }
 
 std::vector<const Strategy*> chosen_strategies(const PlanVerbOptions& options) {
@@ -125,43 +81,15 @@ void attach_plan_options(CLI::App& app, PlanVerbOptions& options) {
                  "Relative speed of each server, separated by commas; 0: holds tokens and computes "
                  "none (cad). Default: all alike")
       ->delimiter(',');
-  app.add_option("--servers-per-node", options.servers_per_node,
-                 "Consecutive servers that share a node; 0: all do")
-      ->capture_default_str();
   std::string strategies;
   for (const Strategy& s : all_strategies()) strategies += cat("\n  ", s.name, ": ", s.summary);
   app.add_option("--strategy", options.strategies,
                  "\"all\", or some separated by commas, of:" + strategies)
       ->delimiter(',')
       ->capture_default_str();
-  app.add_option("--tolerance", options.tolerance, "No server above (1 + tolerance) x mean")
-      ->capture_default_str();
-  app.add_option("--cost-model", options.cost_model,
-                 "What predicts the time of tasks: pairs, or a profile made by 'cadenza profile'")
-      ->capture_default_str();
   app.add_option("--mask", options.mask,
                  "causal, window:W[:S], chunked:C, prefix:P or full; default: the file's, causal");
-  app.add_flag("--split-kv,!--no-split-kv", options.split_kv,
-               "cad: a task may read a part of the keys that its queries see; default yes");
-  app.add_option("--far-link-weight", options.far_link_weight,
-                 "cad: a byte between nodes counts as this many inside one")
-      ->capture_default_str();
-  app.add_option("--placement", options.placement,
-                 "cad: fill (tokens in order) or free (homes chosen too)")
-      ->check(CLI::IsMember({"fill", "free"}))
-      ->capture_default_str();
-  app.add_option("--effort", options.effort, "cad: quick (milliseconds) or thorough (seconds)")
-      ->check(CLI::IsMember({"quick", "thorough"}))
-      ->capture_default_str();
-  app.add_option("--max-recv-bytes", options.max_recv_bytes,
-                 "cad: most Q + K + V that a server may receive in one layer's forward: 1.5GiB");
-  app.add_option("--max-extra-kv-bytes", options.max_extra_kv_bytes, "cad: most K + V among them");
-  app.add_option("--capacity", options.capacity,
-                 "Tokens that a rank may hold if a strategy places documents; default: "
-                 "tokens per server");
-  app.add_option(
-      "--mesh", options.mesh,
-      "mesh: AxB chunks of queries and keys per server; default: what moves fewest bytes");
+  attach_planning_options(app, options.planning);
   app.add_option("--explain", options.explain, "Say in words why this rank got its work");
   app.add_option("--schedule", options.schedule,
                  "Print the schedule of a training step: plain, or ping-pong, which plans two "

@@ -8,7 +8,7 @@
 
 #include "cli/shape_options.h"
 #include "core/batch_file.h"
-#include "planner/strategy.h"
+#include "planner/planning_options.h"
 
 namespace cadenza {
 
@@ -18,16 +18,9 @@ struct PlanVerbOptions {
   std::optional<int> servers, homes;
   std::optional<int64_t> tokens_per_server;
   std::vector<double> speeds;
-  int servers_per_node = 0;
   std::vector<std::string> strategies = {"cad"};
-  double tolerance = 0.02;
   std::string mask;
-  bool split_kv = true;
-  double far_link_weight = 1;
-  std::string placement = "fill", effort = "quick";
-  std::string max_recv_bytes, max_extra_kv_bytes, mesh;
-  std::optional<int64_t> capacity;
-  std::string cost_model = "pairs";
+  PlanningSettings planning;
   std::optional<int> explain;
   std::string schedule;  // "plain", "ping-pong"; empty: not asked for
   int layers = 2;

@@ -82,14 +82,14 @@ void print_text(const PlanVerbOptions& options, const std::vector<Json>& reports
   for (const Json& report : reports) {
     if (report.contains("explanation")) std::cout << report["explanation"].get<std::string>();
   }
-  std::cout << outcomes_to_text(reports, options.servers_per_node > 0);
+  std::cout << outcomes_to_text(reports, options.planning.servers_per_node > 0);
   if (options.schedule.empty()) return;
   std::cout << "schedule " << options.schedule << ", " << options.layers << " layers:\n";
   for (const std::string& action : actions_of(options)) std::cout << "  " << action << "\n";
 }
 
 int run_plan(const PlanVerbOptions& options) {
-  const auto cost = read_cost_model(options.cost_model, options.shape.shape());
+  const auto cost = read_cost_model(options.planning.cost_model, options.shape.shape());
   BatchFile file = read_batch_file(options.batch);
   const std::string name = file.name.empty() ? options.batch : file.name;
   const auto strategies = chosen_strategies(options);

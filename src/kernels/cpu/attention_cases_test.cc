@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "kernels/attention_case.h"
+#include "kernels/attention_case_test.h"
 
 namespace cadenza {
 namespace {

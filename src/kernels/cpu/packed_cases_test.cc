@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "kernels/attention_case.h"
+#include "kernels/attention_case_test.h"
 #include "kernels/reference/attention_by_definition.h"
 
 namespace cadenza {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/attention_case.h"
+#include "kernels/attention_case_test.h"
 
 namespace cadenza {
 namespace {

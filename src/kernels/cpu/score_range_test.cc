@@ -1,6 +1,6 @@
 #include <functional>
 
-#include "kernels/attention_case.h"
+#include "kernels/attention_case_test.h"
 
 namespace cadenza {
 namespace {

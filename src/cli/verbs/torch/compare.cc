@@ -4,7 +4,7 @@
 
 #include "cli/verb.h"
 #include "cli/verbs/torch/config_options.h"
-#include "train/compare_run.h"
+#include "compare/compare_run.h"
 
 namespace cadenza {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/verbs/torch/ranked_verb.h"
-#include "train/config.h"
+#include "config/train_config.h"
 
 namespace cadenza {
 

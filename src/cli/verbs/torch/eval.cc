@@ -7,12 +7,15 @@
 #include "base/cat.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "cli/planning_options.h"
 #include "cli/shape_options.h"
 #include "cli/verb.h"
 #include "cli/verbs/torch/ranked_verb.h"
-#include "model/llama.h"
+#include "eval/eval_documents.h"
+#include "eval/evaluate.h"
+#include "model/families.h"
+#include "model/model_config.h"
 #include "planner/strategy.h"
-#include "train/evaluate.h"
 
 namespace cadenza {
 namespace {
@@ -42,7 +45,7 @@ Json report_of(const EvalVerbOptions& options, const EvalResult& result,
                  {"valid_targets", result.valid_targets}, {"tokens", result.tokens}};
   report["per_token_loss"] = losses_json(result);
   if (!options.eval.gradients_path.empty()) report["gradients"] = options.eval.gradients_path;
-  report["made_by"] = made_by(rank, {{"tolerance", options.eval.tolerance},
+  report["made_by"] = made_by(rank, {{"tolerance", options.eval.planning.tolerance},
                                      {"tokens_per_rank", options.eval.tokens_per_rank}});
   return report;
 }
@@ -84,10 +87,8 @@ int run_eval(const EvalVerbOptions& options) {
     throw ConfigError(
         cat("[eval] expected --threads >= 0, got ", options.threads, "; 0 shares the cores"));
   }
-  if (!(options.eval.tolerance >= 0) || options.eval.tokens_per_rank < 1 ||
-      !(options.eval.deadline_seconds > 0)) {
-    throw ConfigError(
-        "[eval] expected --tolerance >= 0, --tokens-per-rank >= 1 and --deadline > 0");
+  if (options.eval.tokens_per_rank < 1 || !(options.eval.deadline_seconds > 0)) {
+    throw ConfigError("[eval] expected --tokens-per-rank >= 1 and --deadline > 0");
   }
   RankedVerb verb{
       .nproc = options.nproc,
@@ -101,9 +102,8 @@ int run_eval(const EvalVerbOptions& options) {
           },
       .body = {}};
   verb.body = [&](RankEnvironment& rank) {
-    const auto model = load_llama(options.checkpoint, {.dtype = dtype_of_option(options.dtype)});
-    const MemoryTokens documents =
-        read_eval_documents(options.documents, model->config().vocab_size);
+    const auto model = load_model(options.checkpoint, {.dtype = dtype_of_option(options.dtype)});
+    const MemoryTokens documents = read_eval_documents(options.documents, model->vocab_size());
     const EvalResult result = evaluate(rank, *model, documents, options.eval);
     if (rank.group->rank() != 0) return;
     if (options.json) {
@@ -134,8 +134,7 @@ VerbCall attach_eval(CLI::App& app) {
   app.add_option("--strategy", options->eval.strategy,
                  "Who computes which attention; any gives the same loss")
       ->capture_default_str();
-  app.add_option("--tolerance", options->eval.tolerance, "No rank above (1 + tolerance) x mean")
-      ->capture_default_str();
+  attach_planning_options(app, options->eval.planning);
   app.add_option("--tokens-per-rank", options->eval.tokens_per_rank,
                  "Documents are batched up to this; a longer one is never cut")
       ->capture_default_str();

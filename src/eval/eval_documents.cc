@@ -1,3 +1,5 @@
+#include "eval/eval_documents.h"
+
 #include <filesystem>
 #include <utility>
 
@@ -6,7 +8,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "data/corpus.h"
-#include "train/evaluate.h"
 
 namespace cadenza {
 namespace {

@@ -1,16 +1,13 @@
-#include "cli/byte_size.h"
+#include "base/byte_size.h"
 
 #include <array>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
 
-#include "base/cat.h"
-#include "base/error.h"
-
 namespace cadenza {
 
-int64_t byte_size_of_option(const std::string& option, const std::string& text) {
+std::optional<int64_t> byte_size_in(const std::string& text) {
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   const std::string unit = end;
@@ -21,8 +18,7 @@ int64_t byte_size_of_option(const std::string& option, const std::string& text) 
       return std::llround(number * bytes);
     }
   }
-  throw ConfigError(cat("[", option, "] expected bytes as 512MiB or 1.5GiB, got '", text,
-                        "'; give a number with B, KiB, MiB, GiB or TiB"));
+  return std::nullopt;
 }
 
 }  // namespace cadenza

@@ -1,4 +1,4 @@
-#include "train/config_check.h"
+#include "config/config_check.h"
 
 #include "base/cat.h"
 #include "base/error.h"
@@ -50,10 +50,11 @@ class Checker {
     for (const std::string& name : config_.compare_strategies)
       check_strategy("compare.strategies", name);
     // Less could not hold a full batch however it is placed.
-    if (config_.capacity && *config_.capacity < config_.tokens_per_rank) {
+    if (config_.planning.options.capacity &&
+        *config_.planning.options.capacity < config_.tokens_per_rank) {
       refuse("planner.capacity",
              cat("at least data.tokens_per_rank (", config_.tokens_per_rank, ")"),
-             cat(*config_.capacity), "raise it or lower data.tokens_per_rank");
+             cat(*config_.planning.options.capacity), "raise it or lower data.tokens_per_rank");
     }
   }
 

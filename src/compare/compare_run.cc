@@ -1,4 +1,4 @@
-#include "train/compare_run.h"
+#include "compare/compare_run.h"
 
 #include <algorithm>
 #include <cmath>

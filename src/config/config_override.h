@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "train/config_toml.h"
+#include "config/config_toml.h"
 
 namespace cadenza {
 

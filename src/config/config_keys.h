@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "train/config.h"
+#include "config/train_config.h"
 
 namespace cadenza {
 

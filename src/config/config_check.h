@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "train/config.h"
+#include "config/train_config.h"
 
 namespace cadenza {
 

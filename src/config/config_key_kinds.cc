@@ -1,4 +1,4 @@
-#include "train/config_key_kinds.h"
+#include "config/config_key_kinds.h"
 
 #include <cmath>
 

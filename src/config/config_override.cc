@@ -1,10 +1,10 @@
-#include "train/config_override.h"
+#include "config/config_override.h"
 
 #include <charconv>
 
 #include "base/cat.h"
 #include "base/error.h"
-#include "train/config_keys.h"
+#include "config/config_keys.h"
 
 namespace cadenza {
 namespace {

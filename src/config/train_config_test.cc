@@ -1,4 +1,4 @@
-#include "train/config.h"
+#include "config/train_config.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "base/cat.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "train/config_keys.h"
+#include "config/config_keys.h"
 
 namespace cadenza {
 namespace {
@@ -69,10 +69,12 @@ TEST(TrainConfig, ListOfKeysIsFrozen) {
           "train.micro_batches", "train.dtype", "train.learning_rate", "train.min_learning_rate",
           "train.warmup_steps", "train.gradient_clip", "train.beta1", "train.beta2",
           "train.epsilon", "train.weight_decay", "planner.strategy", "planner.tolerance",
-          "planner.capacity", "planner.cost_model", "planner.servers_per_node", "exchange.dtype",
-          "exchange.grad_dtype", "runtime.deadline_seconds", "runtime.schedule", "runtime.servers",
-          "runtime.threads", "memory.recompute", "memory.kv_reuse", "compare.strategies",
-          "run.folder"));
+          "planner.cost_model", "planner.servers_per_node", "planner.split_kv",
+          "planner.far_link_weight", "planner.placement", "planner.effort",
+          "planner.max_recv_bytes", "planner.max_extra_kv_bytes", "planner.capacity",
+          "planner.mesh", "exchange.dtype", "exchange.grad_dtype", "runtime.deadline_seconds",
+          "runtime.schedule", "runtime.servers", "runtime.threads", "memory.recompute",
+          "memory.kv_reuse", "compare.strategies", "run.folder"));
 }
 
 TEST(TrainConfig, EveryDefaultIsInItsOwnRangeAndEveryKeyIsExplained) {
@@ -138,6 +140,13 @@ TEST(TrainConfig, EveryKeyReachesItsOwnField) {
                         "memory.recompute=\"segment\"",
                         "compare.strategies=[\"home\"]",
                         "planner.servers_per_node=2",
+                        "planner.split_kv=false",
+                        "planner.far_link_weight=2.5",
+                        "planner.placement=\"free\"",
+                        "planner.effort=\"thorough\"",
+                        "planner.max_recv_bytes=\"1MiB\"",
+                        "planner.max_extra_kv_bytes=\"77\"",
+                        "planner.mesh=\"2x3\"",
                         "runtime.schedule=\"ping-pong\"",
                         "memory.kv_reuse=\"resend\"",
                         "run.folder=\"runs/other\""};
@@ -301,8 +310,8 @@ TEST(TrainConfig, DefaultsOfWarmupAndLastRateGiveWayToAShortRunOrALowRate) {
 }
 
 TEST(TrainConfig, ACapacityHoldsAFullBatch) {
-  EXPECT_EQ(read(kData).capacity, std::nullopt);
-  EXPECT_EQ(read(kData, {"planner.capacity=8192"}).capacity, 8192);
+  EXPECT_EQ(read(kData).planning.options.capacity, std::nullopt);
+  EXPECT_EQ(read(kData, {"planner.capacity=8192"}).planning.options.capacity, 8192);
   refuses(kData, {"planner.capacity=8191"},
           {"planner.capacity", "at least data.tokens_per_rank (8192), got 8191"});
 }

@@ -4,8 +4,6 @@
 #include <vector>
 
 #include "base/json.h"
-#include "train/config.h"
-#include "train/rank_environment.h"
 #include "train/trainer.h"
 
 namespace cadenza {
@@ -15,12 +13,6 @@ struct StrategySteps {
   std::string strategy;
   std::vector<StepReport> steps;
 };
-
-/// Trains one model under each of config.compare_strategies on the same batches, from the same
-/// start, interleaved step by step, so that a change of the machine's speed meets all alike. Same
-/// result on every rank but for times.
-std::vector<StrategySteps> compare_run(RankEnvironment& rank, const TrainConfig& config,
-                                       const Json& made_by);
 
 /// {"strategies": [{"name", "step_seconds_median", "step_seconds", "tokens_per_second",
 /// "attention_max_over_mean", "bytes_per_step", "losses", "peak_memory_bytes", ...}], ...}. Medians

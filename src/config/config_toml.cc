@@ -1,5 +1,5 @@
 // The only file that sees toml++ (a header of 18,000 lines).
-#include "train/config_toml.h"
+#include "config/config_toml.h"
 
 #include <toml++/toml.h>
 

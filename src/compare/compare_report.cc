@@ -1,3 +1,5 @@
+#include "compare/compare_report.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -7,7 +9,6 @@
 
 #include "base/cat.h"
 #include "report/table.h"
-#include "train/compare_run.h"
 
 namespace cadenza {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/cat.h"
-#include "train/config_keys.h"
+#include "config/config_keys.h"
 
 namespace cadenza {
 

@@ -1,4 +1,4 @@
-#include "train/evaluate.h"
+#include "eval/evaluate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,14 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "comm/collectives.h"
+#include "core/cost/read_cost_model.h"
 #include "data/memory_tokens.h"
 #include "engine/plan_ahead.h"
 #include "model/safetensors.h"
 #include "program/schedule.h"
 #include "step/pass_runner.h"
 #include "train/gradient_reducer.h"
+#include "train/layer_kinds.h"
 #include "train/rank_tokens.h"
 
 namespace cadenza {
@@ -83,7 +85,7 @@ void append_losses(const Batch& batch, const MemoryTokens& source, const Documen
   }
 }
 
-void write_gradients(LlamaModel& model, const std::string& path) {
+void write_gradients(TrainableModel& model, const std::string& path) {
   std::vector<FloatTensor> tensors;
   for (const ParameterInfo& parameter : model.parameters()) {
     tensors.push_back(
@@ -94,7 +96,7 @@ void write_gradients(LlamaModel& model, const std::string& path) {
 
 }  // namespace
 
-EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const MemoryTokens& documents,
+EvalResult evaluate(RankEnvironment& rank, TrainableModel& model, const MemoryTokens& documents,
                     const EvalOptions& options) {
   Group& group = *rank.group;
   const auto deadline = [&] { return Deadline::after_seconds(options.deadline_seconds); };
@@ -114,15 +116,20 @@ EvalResult evaluate(RankEnvironment& rank, LlamaModel& model, const MemoryTokens
   const std::vector<Action> schedule = plain_schedule(model.layers(), training);
   std::ranges::fill(model.flat_gradients(), 0.0f);
 
+  const std::shared_ptr<const CostModel> cost =
+      read_cost_model(options.planning.cost_model, attention_spec(model).shape);
+
   double loss_sum = 0;
   for (const DocumentBatch& batch : batches) {
     throw_if_interrupted();
     const PlanSettings settings{
         .strategy = find_strategy(options.strategy),
         .shape = attention_spec(model).shape,
-        .tolerance = options.tolerance,
+        .kinds = layer_kinds(model),
+        .planning = options.planning,
         .tokens_per_rank = (batch.tokens() + group.size() - 1) / group.size(),
-        .deadline_seconds = options.deadline_seconds};
+        .deadline_seconds = options.deadline_seconds,
+        .cost = cost};
     const std::vector<AgreedBatch> agreed = PlanAhead(group, settings).take({batch.lengths()});
     const AgreedNanoBatch& nano = agreed.front().nano_batches.front();
     const RankTokens tokens =

@@ -1,14 +1,14 @@
-#include "train/config.h"
+#include "config/train_config.h"
 
 #include <algorithm>
 
 #include "base/cat.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "train/config_check.h"
-#include "train/config_keys.h"
-#include "train/config_override.h"
-#include "train/config_toml.h"
+#include "config/config_check.h"
+#include "config/config_keys.h"
+#include "config/config_override.h"
+#include "config/config_toml.h"
 
 namespace cadenza {
 namespace {

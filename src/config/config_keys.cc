@@ -1,11 +1,11 @@
-#include "train/config_keys.h"
+#include "config/config_keys.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "base/cat.h"
 #include "base/nearest.h"
-#include "train/config_key_kinds.h"
+#include "config/config_key_kinds.h"
 
 namespace cadenza {
 namespace {
@@ -161,26 +161,41 @@ Keys train_keys() {
   };
 }
 
+/// The table of planning options, each under [planner].
+ConfigKey planning_key(const PlanningOption& option) {
+  using Type = PlanningOption::Type;
+  ConfigKey key{
+      .name = cat("planner.", option.name),
+      .shape = option.type == Type::kText ? ConfigKey::Shape::kText : ConfigKey::Shape::kScalar,
+      .expected = option.expected,
+      .remedy = option.type == Type::kText ? "give it in quotes" : "give it without quotes",
+      .help = option.help};
+  key.set = [&option](TrainConfig& config, const Json& value) {
+    const bool fits = option.type == Type::kText      ? value.is_string()
+                      : option.type == Type::kFlag    ? value.is_boolean()
+                      : option.type == Type::kInteger ? value.is_number_integer()
+                                                      : value.is_number();
+    return fits &&
+           option.set(config.planning, value.is_string() ? value.get<std::string>() : value.dump());
+  };
+  key.get = [&option](TrainConfig& config) {
+    const std::string text = option.get(config.planning);
+    if (text.empty()) return Json();
+    return option.type == Type::kText ? Json(text) : Json::parse(text);
+  };
+  return key;
+}
+
+Keys planning_keys() {
+  Keys keys{text_key("planner.strategy", false,
+                     "who computes which attention; 'cadenza plan --help' lists them",
+                     FIELD(strategy))};
+  for (const PlanningOption& option : planning_options()) keys.push_back(planning_key(option));
+  return keys;
+}
+
 Keys run_keys() {
   return {
-      text_key("planner.strategy", false,
-               "who computes which attention; 'cadenza plan --help' lists them", FIELD(strategy)),
-      number_key("planner.tolerance", {.low = 0},
-                 "how far a rank's attention may lie above the mean, as a fraction",
-                 FIELD(tolerance)),
-      integer_key(
-          "planner.capacity", {.low = 1, .high = int64_t{1} << 30},
-          "tokens that a rank may hold where the strategy places documents (hdp, wlb, ...); "
-          "not given: data.tokens_per_rank",
-          FIELD(capacity)),
-      text_key(
-          "planner.cost_model", false,
-          "what predicts time: \"pairs\", or the file of a profile that 'cadenza profile' made",
-          FIELD(cost_model)),
-      integer_key("planner.servers_per_node", {.low = 0},
-                  "consecutive ranks that share a node, for strategies that tell near links from "
-                  "far ones; 0: all do",
-                  FIELD(servers_per_node)),
       choice_key<std::optional<Dtype>>(
           "exchange.dtype",
           {{"model", std::nullopt}, {"fp32", Dtype::kFloat32}, {"bf16", Dtype::kBFloat16}},
@@ -221,7 +236,8 @@ Keys run_keys() {
 
 Keys all_keys() {
   Keys all;
-  for (auto make : {model_keys, rope_scaling_keys, data_keys, train_keys, run_keys}) {
+  for (auto make :
+       {model_keys, rope_scaling_keys, data_keys, train_keys, planning_keys, run_keys}) {
     Keys keys = make();
     std::move(keys.begin(), keys.end(), std::back_inserter(all));
   }

@@ -7,11 +7,14 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "config/adamw_options.h"
+#include "core/exchange_table.h"
 #include "data/batch_stream.h"
 #include "data/corpus.h"
-#include "model/llama.h"
-#include "step/pass_runner.h"
-#include "train/adamw.h"
+#include "model/model_config.h"
+#include "model/model_options.h"
+#include "planner/planning_options.h"
+#include "program/schedule.h"
 
 namespace cadenza {
 
@@ -38,13 +41,9 @@ struct TrainConfig {
   double gradient_clip = 1.0;  // train.gradient_clip: global norm; 0 = off
   AdamWOptions adamw;          // train.beta1, .beta2, .epsilon, .weight_decay
 
-  std::string strategy = "cad";     // planner.strategy
-  double tolerance = 0.02;          // planner.tolerance
-  std::optional<int64_t> capacity;  // planner.capacity: tokens that a rank may hold under a
-                                    // strategy that places documents; default data.tokens_per_rank
+  std::string strategy = "cad";  // planner.strategy
+  PlanningSettings planning;     // planner.tolerance and the rest of planning_options()
 
-  std::string cost_model = "pairs";     // planner.cost_model = pairs, or the file of a profile
-  int servers_per_node = 0;             // planner.servers_per_node: 0, all ranks in one
   std::optional<Dtype> exchange_dtype;  // exchange.dtype = model; or its name: nothing else is
                                         // exact
   std::optional<Dtype> gradient_exchange_dtype;  // exchange.grad_dtype = model | fp32: of dQ, dK,
